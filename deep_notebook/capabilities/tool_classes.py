@@ -1,0 +1,34 @@
+"""The three classes of tools, which decide what an approval mode asks about.
+
+A tool says its class in its definition's metadata. A tool that says nothing, such as one from an MCP server
+or from a user's own agent, counts as write.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+from pydantic_ai.tools import ToolDefinition
+
+__all__ = ['EXECUTE', 'READ', 'WRITE', 'ToolClass', 'tool_class']
+
+ToolClass: TypeAlias = Literal['read', 'write', 'execute']
+
+_KEY = 'deep_notebook.tool_class'
+
+READ: dict[str, Any] = {_KEY: 'read'}
+"""Metadata for a tool that only looks."""
+WRITE: dict[str, Any] = {_KEY: 'write'}
+"""Metadata for a tool that changes files or anything else that lasts."""
+EXECUTE: dict[str, Any] = {_KEY: 'execute'}
+"""Metadata for a tool that runs commands or code."""
+
+_PYDANTIC_AI_READ_TOOLS = frozenset({'load_capability', 'search_tools'})
+
+
+def tool_class(tool: ToolDefinition) -> ToolClass:
+    """Return the class of `tool`: what its metadata says, else `'write'`."""
+    declared = (tool.metadata or {}).get(_KEY)
+    if declared in get_args(ToolClass):
+        return declared  # type: ignore[no-any-return]
+    return 'read' if tool.name in _PYDANTIC_AI_READ_TOOLS else 'write'
