@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ['DeepNotebookError', 'UsageError', 'did_you_mean']
+__all__ = ['DeepNotebookError', 'PathRefusedError', 'RecordingMissError', 'StoreError', 'UsageError', 'did_you_mean']
 
 
 class DeepNotebookError(Exception):
@@ -21,7 +21,23 @@ class UsageError(DeepNotebookError):
     """Something that the person can mend: the message is one line that says what is wrong and the fix."""
 
 
+class PathRefusedError(DeepNotebookError, PermissionError):
+    """A path leads out of the workspace, or to something in it that the agent may not touch.
+
+    The message is one line for the model: what is refused and what may be used instead. Nothing at the path was
+    read, listed or looked at.
+    """
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Return `" Did you mean 'x'?"` for the candidate closest to `name`, or an empty string if none is close."""
     close = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.5)
     return f' Did you mean {close[0]!r}?' if close else ''
+
+
+class RecordingMissError(UsageError):
+    """A replayed cell asked the model something that the recording does not hold: the message says what differs."""
+
+
+class StoreError(DeepNotebookError):
+    """The session file could not be read or written; what it held before is untouched."""
