@@ -1,6 +1,14 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
 import pytest
+from harness.environment import KERNEL_VERSIONS
+from harness.kernels import RealKernel, start_kernel as start
+from harness.skips import fail_unless_inherent
 from pydantic_ai import models
 
 models.ALLOW_MODEL_REQUESTS = False
@@ -9,3 +17,35 @@ models.ALLOW_MODEL_REQUESTS = False
 @pytest.fixture
 def anyio_backend() -> str:
     return 'asyncio'
+
+
+@pytest.fixture(params=KERNEL_VERSIONS, ids='ipykernel-{}'.format)
+def kernel_version(request: pytest.FixtureRequest) -> str:
+    """Each ipykernel in turn: a test that uses this (or `kernel`) runs once on every version."""
+    return request.param
+
+
+@pytest.fixture
+def start_kernel(tmp_path: Path) -> Iterator[Callable[..., RealKernel]]:
+    """`harness.kernels.start_kernel`; the kernels are closed after the test. Working directory: `tmp_path`."""
+    kernels: list[RealKernel] = []
+
+    def started(version: str, cwd: Path = tmp_path, **options: object) -> RealKernel:
+        kernels.append(start(version, cwd, **options))
+        return kernels[-1]
+
+    yield started
+    for kernel in kernels:
+        kernel.close()
+
+
+@pytest.fixture
+def kernel(start_kernel: Callable[..., RealKernel], kernel_version: str) -> RealKernel:
+    """A fresh kernel in `tmp_path`, once for every ipykernel version."""
+    return start_kernel(kernel_version)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    return fail_unless_inherent(report)

