@@ -1,0 +1,122 @@
+"""Messages: each stored once, by content; a conversation is a list of references to them.
+
+No message is ever deleted. When a history is compressed or its tail is replaced, the entries of the
+conversation change and what they pointed to before stays as the archive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_core import PydanticSerializationError
+
+__all__ = ['MESSAGES_SCHEMA', 'Entry', 'dump_message', 'load_entries', 'load_message', 'sync_entries']
+
+MESSAGES_SCHEMA = (
+    """
+    CREATE TABLE conversations (
+        id INTEGER PRIMARY KEY,
+        created REAL NOT NULL,
+        ended REAL,
+        branch_of INTEGER REFERENCES conversations (id)
+    )
+    """,
+    """
+    CREATE TABLE messages (
+        id INTEGER PRIMARY KEY,
+        hash TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        body TEXT NOT NULL,
+        created REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE entries (
+        conversation INTEGER NOT NULL REFERENCES conversations (id),
+        position INTEGER NOT NULL,
+        message INTEGER NOT NULL REFERENCES messages (id),
+        PRIMARY KEY (conversation, position)
+    ) WITHOUT ROWID
+    """,
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One place in a conversation, as it is stored: the object that was seen there and the hash of its content."""
+
+    message: ModelMessage
+    hash: str
+
+
+def dump_message(message: ModelMessage) -> str:
+    """Return `message` as JSON. What JSON cannot hold (any object that a tool returned) is kept as its `repr`."""
+    try:
+        body = ModelMessagesTypeAdapter.dump_json([message], fallback=repr).decode()
+    except PydanticSerializationError:
+        # Lone surrogates, as in names of files that are not UTF-8, have no place in UTF-8.
+        dumped = ModelMessagesTypeAdapter.dump_python([message], mode='json', fallback=repr)
+        body = json.dumps(dumped, ensure_ascii=False, separators=(',', ':')).encode('utf-8', 'replace').decode()
+    return body[1:-1]
+
+
+def load_message(body: str) -> ModelMessage:
+    """Return the message that `dump_message` wrote."""
+    return ModelMessagesTypeAdapter.validate_json(f'[{body}]')[0]
+
+
+def load_entries(connection: sqlite3.Connection, conversation: int) -> list[Entry]:
+    """Return the entries of `conversation` in order."""
+    rows = connection.execute(
+        'SELECT body, hash FROM entries JOIN messages ON messages.id = entries.message'
+        ' WHERE conversation = ? ORDER BY position',
+        (conversation,),
+    )
+    return [Entry(load_message(body), digest) for body, digest in rows]
+
+
+def sync_entries(
+    connection: sqlite3.Connection, conversation: int, known: Sequence[Entry], messages: Sequence[ModelMessage]
+) -> list[Entry]:
+    """Make `messages` the content of `conversation` and return its entries.
+
+    Args:
+        connection: In a transaction.
+        conversation: The id of the conversation.
+        known: What the conversation holds. Only what differs from it is written: an object that was there
+            before, other than the last one, is taken as unchanged; everything else is compared by content.
+        messages: The whole present history.
+    """
+    entries: list[Entry] = []
+    for position, message in enumerate(messages):
+        before = known[position] if position < len(known) else None
+        may_have_grown = position == len(known) - 1
+        if before is not None and before.message is message and not may_have_grown:
+            entries.append(before)
+            continue
+        body = dump_message(message)
+        entry = Entry(message, hashlib.sha256(body.encode()).hexdigest())
+        if before is None or before.hash != entry.hash:
+            _put(connection, conversation, position, entry.hash, message.kind, body)
+        entries.append(entry)
+    connection.execute('DELETE FROM entries WHERE conversation = ? AND position >= ?', (conversation, len(messages)))
+    return entries
+
+
+def _put(connection: sqlite3.Connection, conversation: int, position: int, digest: str, kind: str, body: str) -> None:
+    connection.execute(
+        'INSERT INTO messages (hash, kind, body, created) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING',
+        (digest, kind, body, time.time()),
+    )
+    connection.execute(
+        'INSERT INTO entries (conversation, position, message)'
+        ' VALUES (?, ?, (SELECT id FROM messages WHERE hash = ?))'
+        ' ON CONFLICT (conversation, position) DO UPDATE SET message = excluded.message',
+        (conversation, position, digest),
+    )

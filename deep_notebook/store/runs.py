@@ -1,0 +1,152 @@
+"""Runs: one row a `%%deep` execution, with what is needed to draw it again and to resume it when it was suspended."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from pydantic import TypeAdapter
+from pydantic_ai import DeferredToolRequests
+
+__all__ = [
+    'RUNS_SCHEMA',
+    'RunChanges',
+    'RunPhase',
+    'RunRecord',
+    'find_run',
+    'insert_run',
+    'stop_dead_runs',
+    'update_run',
+]
+
+RunPhase: TypeAlias = Literal['starting', 'running', 'waiting', 'done', 'stopped', 'failed', 'suspended']
+
+_ENDED: frozenset[RunPhase] = frozenset({'done', 'stopped', 'failed'})
+
+RUNS_SCHEMA = (
+    """
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        conversation INTEGER NOT NULL REFERENCES conversations (id),
+        prompt TEXT NOT NULL,
+        model TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        state TEXT,
+        usage TEXT,
+        suspended TEXT,
+        started REAL NOT NULL,
+        ended REAL
+    )
+    """,
+    'CREATE INDEX runs_of_conversation ON runs (conversation, id)',
+)
+
+_DEFERRED = TypeAdapter(DeferredToolRequests)
+
+_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended'
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """One stored run."""
+
+    id: int
+    conversation: int
+    prompt: str
+    model: str
+    phase: RunPhase
+    state: dict[str, Any] | None
+    """The run state as JSON, for drawing it again; `None` until it was saved once."""
+    usage: dict[str, Any] | None
+    suspended: DeferredToolRequests | None
+    """What waits for an answer, while the phase is `suspended`."""
+    started: float
+    """Unix seconds."""
+    ended: float | None
+    """Unix seconds; `None` while the run goes on or is suspended."""
+
+
+class RunChanges(TypedDict, total=False):
+    """What can be changed about a run."""
+
+    model: str
+    phase: RunPhase
+    state: Mapping[str, Any] | None
+    usage: Mapping[str, Any] | None
+    suspended: DeferredToolRequests | None
+
+
+def insert_run(connection: sqlite3.Connection, conversation: int, *, prompt: str, model: str) -> int:
+    """Store a run that starts now and return its id."""
+    cursor = connection.execute(
+        'INSERT INTO runs (conversation, prompt, model, phase, started) VALUES (?, ?, ?, ?, ?)',
+        (conversation, _utf8(prompt), model, 'starting', time.time()),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def update_run(connection: sqlite3.Connection, run: int, changes: RunChanges) -> None:
+    """Apply `changes` to a run; a phase that ends it also notes the time and forgets what was suspended.
+
+    Raises:
+        KeyError: There is no such run.
+    """
+    values: dict[str, object] = dict(changes)
+    for name in ('state', 'usage'):
+        if values.get(name) is not None:
+            values[name] = _utf8(json.dumps(values[name], ensure_ascii=False, default=repr))
+    if (suspended := changes.get('suspended')) is not None:
+        values['suspended'] = _DEFERRED.dump_json(suspended, fallback=repr).decode()
+    if (phase := changes.get('phase')) is not None:
+        values['ended'] = time.time() if phase in _ENDED else None
+        if phase != 'suspended':
+            values['suspended'] = None
+    if not values:
+        return
+    assignments = ', '.join(f'{name} = :{name}' for name in values)
+    if connection.execute(f'UPDATE runs SET {assignments} WHERE id = :run', {**values, 'run': run}).rowcount == 0:
+        raise KeyError(run)
+
+
+def find_run(connection: sqlite3.Connection, condition: str, *parameters: object) -> RunRecord | None:
+    """Return the first run for which the SQL `condition` (which may go on with `ORDER BY`) holds."""
+    row = connection.execute(f'SELECT {_COLUMNS} FROM runs WHERE {condition} LIMIT 1', parameters).fetchone()
+    if row is None:
+        return None
+    run, conversation, prompt, model, phase, state, usage, suspended, started, ended = row
+    return RunRecord(
+        id=run,
+        conversation=conversation,
+        prompt=prompt,
+        model=model,
+        phase=phase,
+        state=None if state is None else json.loads(state),
+        usage=None if usage is None else json.loads(usage),
+        suspended=None if suspended is None else _DEFERRED.validate_json(suspended),
+        started=started,
+        ended=ended,
+    )
+
+
+def stop_dead_runs(connection: sqlite3.Connection) -> None:
+    """Mark the runs that were going on when their kernel ended as stopped; branches belong to other kernels."""
+    connection.execute(
+        """
+        UPDATE runs SET phase = 'stopped', ended = ?,
+            state = CASE WHEN json_valid(state)
+                THEN json_set(state, '$.phase', 'stopped', '$.notice', 'The kernel ended during this run.')
+                ELSE state END
+        WHERE phase IN ('starting', 'running', 'waiting')
+            AND conversation IN (SELECT id FROM conversations WHERE branch_of IS NULL)
+        """,
+        (time.time(),),
+    )
+
+
+def _utf8(text: str) -> str:
+    return text.encode('utf-8', 'replace').decode()

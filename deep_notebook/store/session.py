@@ -1,0 +1,191 @@
+"""What one notebook remembers: its conversation and its runs."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from pydantic_ai.messages import ModelMessage, repair_messages
+
+from .database import Database
+from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
+from .runs import RUNS_SCHEMA, RunChanges, RunRecord, find_run, insert_run, stop_dead_runs, update_run
+
+__all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
+
+MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA),)
+"""One element a schema version. Append; a version that was released never changes."""
+
+
+def session_path(notebook: Path) -> Path:
+    """Return where the session of `notebook` is kept: `.deep/<its stem>/session.db` beside it."""
+    return notebook.parent / '.deep' / notebook.stem / 'session.db'
+
+
+class SessionStore:
+    """The memory of one notebook, in one SQLite file that is opened on first use.
+
+    Every method that reads or writes awaits a thread of the store's own. One task at a time writes the
+    conversation; runs may be saved from anywhere.
+
+    When another kernel holds the file, this one continues on a branch: a conversation of its own that begins
+    with what the other held at that moment.
+
+    Every method raises `StoreError` when SQLite cannot do what is asked (disk full, file damaged); what was
+    stored before stays as it was.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._database = Database(path, MIGRATIONS, prepare=self._find_conversation)
+        self._conversation = 0
+        self._entries: list[Entry] | None = None
+        self._branch_notice: str | None = None
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Return the store in the file `path`; nothing is read or created before it is used."""
+        return cls(path)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    @property
+    def notice(self) -> str | None:
+        """One line for the person when the session is not kept as usual; known once the store was used."""
+        return self._database.notice or self._branch_notice
+
+    async def conversation(self) -> int:
+        """Return the id of the current conversation, which is created if there is none."""
+        return await self._database.run(lambda connection: self._conversation)
+
+    async def new_conversation(self) -> int:
+        """End the current conversation, which stays in the file, and return the id of a new one."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            branch_of = connection.execute(
+                'SELECT branch_of FROM conversations WHERE id = ?', (self._conversation,)
+            ).fetchone()[0]
+            connection.execute('UPDATE conversations SET ended = ? WHERE id = ?', (time.time(), self._conversation))
+            return _create_conversation(connection, branch_of=branch_of)
+
+        def committed(conversation: int) -> None:
+            self._conversation = conversation
+            self._entries = []
+
+        return await self._database.run(work, committed=committed)
+
+    async def history(self) -> list[ModelMessage]:
+        """Return the messages of the current conversation, made valid for a model.
+
+        What a killed kernel left half done is repaired. The last tool calls stay open while a run is suspended.
+        """
+
+        def work(connection: sqlite3.Connection) -> tuple[list[Entry], bool]:
+            return load_entries(connection, self._conversation), self._suspended_run(connection) is not None
+
+        def committed(result: tuple[list[Entry], bool]) -> None:
+            self._entries = result[0]
+
+        entries, suspended = await self._database.run(work, committed=committed)
+        return repair_messages([entry.message for entry in entries], repair_last_response=not suspended)
+
+    async def append(self, messages: Sequence[ModelMessage]) -> None:
+        """Add `messages` to the end of the current conversation."""
+        added = list(messages)
+        await self._write(lambda known: [*(entry.message for entry in known), *added])
+
+    async def sync(self, messages: Sequence[ModelMessage]) -> None:
+        """Make `messages`, the whole present history of a run, the content of the current conversation.
+
+        Only what is new or changed is written: a last message that grew or was replaced takes its place, a
+        compressed history takes the place of the longer one. Messages that were replaced stay in the archive.
+        Messages other than the last stored one must not be mutated.
+        """
+        present = list(messages)
+        await self._write(lambda known: present)
+
+    async def start_run(self, *, prompt: str, model: str) -> int:
+        """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
+        return await self._database.run(
+            lambda connection: insert_run(connection, self._conversation, prompt=prompt, model=model)
+        )
+
+    async def save_run(self, run: int, **changes: Unpack[RunChanges]) -> None:
+        """Change what is stored about a run; a phase that ends it also notes when.
+
+        Raises:
+            KeyError: There is no such run.
+        """
+        await self._database.run(lambda connection: update_run(connection, run, changes))
+
+    async def run(self, run: int) -> RunRecord | None:
+        """Return a stored run, or `None` if there is none with this id."""
+        return await self._database.run(lambda connection: find_run(connection, 'id = ?', run))
+
+    async def last_run(self) -> RunRecord | None:
+        """Return the latest run of the current conversation, else of the notebook, else `None`."""
+        return await self._database.run(
+            lambda connection: find_run(connection, 'true ORDER BY conversation = ? DESC, id DESC', self._conversation)
+        )
+
+    async def suspended_run(self) -> RunRecord | None:
+        """Return the run of the current conversation that waits for answers, or `None`."""
+        return await self._database.run(self._suspended_run)
+
+    def close(self) -> None:
+        """Finish what is queued and close the file. Closing twice is fine."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
+        def work(connection: sqlite3.Connection) -> list[Entry]:
+            known = load_entries(connection, self._conversation) if self._entries is None else self._entries
+            return sync_entries(connection, self._conversation, known, present(known))
+
+        def committed(entries: list[Entry]) -> None:
+            self._entries = entries
+
+        await self._database.run(work, committed=committed)
+
+    def _suspended_run(self, connection: sqlite3.Connection) -> RunRecord | None:
+        return find_run(connection, "conversation = ? AND phase = 'suspended' ORDER BY id DESC", self._conversation)
+
+    def _find_conversation(self, connection: sqlite3.Connection) -> None:
+        row = connection.execute(
+            'SELECT id FROM conversations WHERE ended IS NULL AND branch_of IS NULL ORDER BY id DESC LIMIT 1'
+        ).fetchone()
+        origin = row[0] if row is not None else _create_conversation(connection)
+        if self._database.owner:
+            stop_dead_runs(connection)
+            self._conversation = origin
+            return
+        self._branch_notice = (
+            'This notebook is open in another kernel: this one continues on its own branch of the conversation.'
+        )
+        self._conversation = _create_conversation(connection, branch_of=origin)
+        connection.execute(
+            'INSERT INTO entries (conversation, position, message)'
+            ' SELECT ?, position, message FROM entries WHERE conversation = ?',
+            (self._conversation, origin),
+        )
+
+
+def _create_conversation(connection: sqlite3.Connection, *, branch_of: int | None = None) -> int:
+    cursor = connection.execute(
+        'INSERT INTO conversations (created, branch_of) VALUES (?, ?)', (time.time(), branch_of)
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
