@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from .confinement import AGENT_SPOTS, DEEP_DIRECTORY
+from .environment import command_environment
+from .kernel import KernelWorkspace
 from .paths import relative_path
 from .protocols import BackendProtocol, SandboxProtocol
 from .state import FileData, StateBackend
 
-__all__ = ['BackendProtocol', 'FileData', 'SandboxProtocol', 'StateBackend', 'relative_path']
+__all__ = [
+    'AGENT_SPOTS',
+    'DEEP_DIRECTORY',
+    'BackendProtocol',
+    'FileData',
+    'KernelWorkspace',
+    'SandboxProtocol',
+    'StateBackend',
+    'command_environment',
+    'relative_path',
+]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
-import os
 import posixpath
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from pydantic_ai.workspaces import FileEntry, SupportsFilesystem, WorkspaceBackend, WorkspaceRef
+
+from .files import os_error
 
 __all__ = ['FileData', 'StateBackend']
 
@@ -52,13 +53,13 @@ class StateBackend(WorkspaceBackend, SupportsFilesystem):
         target = self._normal(path)
         if target in self.files:
             return self.files[target]
-        raise _error(errno.EISDIR, target) if self._is_dir(target) else self._missing(target)
+        raise os_error(errno.EISDIR, target) if self._is_dir(target) else self._missing(target)
 
     async def write_bytes(self, path: str, data: bytes) -> None:
         """Write a file, with the directories above it."""
         target = self._normal(path)
         if self._is_dir(target):
-            raise _error(errno.EISDIR, target)
+            raise os_error(errno.EISDIR, target)
         self._make_dirs(posixpath.dirname(target))
         self.files[target] = bytes(data)
 
@@ -73,7 +74,7 @@ class StateBackend(WorkspaceBackend, SupportsFilesystem):
         """Return the entries of a directory, sorted by name."""
         target = self._normal(path)
         if target in self.files:
-            raise _error(errno.ENOTDIR, target)
+            raise os_error(errno.ENOTDIR, target)
         if not self._is_dir(target):
             raise self._missing(target)
         names = {below.split('/', 1)[0] for below in self._below(target)}
@@ -83,7 +84,7 @@ class StateBackend(WorkspaceBackend, SupportsFilesystem):
         """Make a directory, with the directories above it."""
         target = self._normal(path)
         if target in self.files:
-            raise _error(errno.EEXIST, target)
+            raise os_error(errno.EEXIST, target)
         self._make_dirs(target)
 
     async def remove(self, path: str) -> None:
@@ -127,22 +128,18 @@ class StateBackend(WorkspaceBackend, SupportsFilesystem):
         while above[-1] != '/':
             above.append(posixpath.dirname(above[-1]))
         if any(directory in self.files for directory in above):
-            raise _error(errno.ENOTDIR, path)
+            raise os_error(errno.ENOTDIR, path)
         self._directories.update(above[:-1])
 
     def _missing(self, path: str) -> OSError:
         parent = posixpath.dirname(path)
         while parent != '/':
             if parent in self.files:
-                return _error(errno.ENOTDIR, path)
+                return os_error(errno.ENOTDIR, path)
             parent = posixpath.dirname(parent)
-        return _error(errno.ENOENT, path)
+        return os_error(errno.ENOENT, path)
 
     def _entry(self, path: str) -> FileEntry:
         data = self.files.get(path)
         size = None if data is None else len(data)
         return FileEntry(name=posixpath.basename(path), path=path, is_dir=data is None, size=size)
-
-
-def _error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)

@@ -1,10 +1,8 @@
 """pydantic-ai's own suite on `StateBackend`.
 
-Skips that are inherent, because it has no commands: everything about `run` (command form, stdin, bytes, output,
-background children, exit codes, argv, cwd, timeout, cancellation, environment, shared environment), and the file
-rules that the suite sets up with commands (links, loops, FIFOs, permissions, detached processes). Because it knows
-no links, it has no `realpath` of its own, and because the files live in the object, nothing can attach to it or be
-destroyed apart from it.
+Skips, all inherent: it runs no commands, so nothing about `run` can be checked, nor what the suite sets up with
+commands (links, loops, FIFOs, permissions, detached processes); it knows no links, so it needs no `realpath` of its
+own; its files live and die with the object, so nothing attaches to them or destroys them apart from it.
 """
 
 from __future__ import annotations
@@ -26,3 +24,19 @@ class TestStateBackend(WorkspaceBackendSuite):
     @pytest.fixture
     def fresh_backend(self) -> Callable[[], WorkspaceBackend]:
         return StateBackend
+
+    @pytest.fixture
+    def has_real_posix_shell(self) -> bool:
+        return False
+
+    @pytest.fixture
+    def can_detect_exit_with_inherited_output_pipes(self) -> bool:
+        pytest.skip('fake has no processes')
+
+    @pytest.fixture
+    def attach_backend(self) -> None:
+        pytest.skip('in-memory fake lives in its object: nothing attaches to it')
+
+    @pytest.fixture
+    def destroy_environment(self) -> None:
+        pytest.skip('in-memory fake lives in its object: nothing destroys it')
