@@ -11,6 +11,8 @@ from harness.kernels import RealKernel, start_kernel as start
 from harness.skips import fail_unless_inherent
 from pydantic_ai import models
 
+pytest_plugins = ['harness.lab_fixtures']
+
 models.ALLOW_MODEL_REQUESTS = False
 
 

@@ -13,6 +13,7 @@ so a test meets them in the order in which the kernel sent them.
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -261,6 +262,7 @@ class RealKernel:
 
     def connect(self) -> None:
         """Open the channels and wait until the kernel answers."""
+        self.client.session.session = uuid.uuid4().hex  # message ids stay unique over restarts
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
 

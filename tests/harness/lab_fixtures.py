@@ -1,0 +1,59 @@
+"""Fixtures for tests in a real JupyterLab. A module that uses them holds no async tests: Playwright has a loop of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+from playwright.sync_api import Browser
+
+from .browser import MISSING, find_chromium, launched
+from .environment import KERNEL_VERSIONS, kernel_name
+from .lab import Lab, NotebookPage
+
+OpenNotebook = Callable[..., NotebookPage]
+"""`open_notebook(cells, kernel='py74', files={'sales.csv': 'a,b\\n'})`."""
+
+
+@pytest.fixture(scope='session')
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab server for the whole session."""
+    server = Lab(tmp_path_factory.mktemp('lab'))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope='module')
+def browser() -> Iterator[Browser]:
+    """One browser for a module's tests; skips them where there is none."""
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip(MISSING)
+    with launched(executable) as running:
+        yield running
+
+
+@pytest.fixture(params=KERNEL_VERSIONS, ids='ipykernel-{}'.format)
+def lab_kernel(request: pytest.FixtureRequest) -> str:
+    """The name of a kernel in the Lab, each ipykernel version in turn."""
+    return kernel_name(request.param)
+
+
+@pytest.fixture
+def open_notebook(browser: Browser, lab: Lab, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
+    """Write a notebook with these cells (and files beside it), and open it; each has a directory of its own."""
+    pages: list[NotebookPage] = []
+
+    def opened(cells: Sequence[str], kernel: str = 'py74', files: dict[str, str] | None = None) -> NotebookPage:
+        directory = f'{re.sub(r"[^A-Za-z0-9]+", "-", request.node.name).strip("-")}-{len(pages) + 1}'
+        for name, text in (files or {}).items():
+            path = lab.root / directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding='utf-8')
+        pages.append(NotebookPage(lab, browser, directory, cells, kernel))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        page.close()
