@@ -128,11 +128,11 @@ class ConfinedDirectory:
         finally:
             os.close(fd)
 
-    def look_at(self, parts: Parts) -> os.stat_result:
-        """Return the metadata of what is at `parts`; raises as `directory`."""
+    def look_at(self, parts: Parts, *, accept_link: bool = False) -> os.stat_result:
+        """Return the metadata of what is at `parts`, or, where that is accepted, of a link; raises as `directory`."""
         with self.directory(parts[:-1]) as parent:
             info = os.stat(parts[-1] if parts else '.', dir_fd=parent, follow_symlinks=False)
-        if stat.S_ISLNK(info.st_mode):
+        if stat.S_ISLNK(info.st_mode) and not accept_link:
             raise _became_link(parts[-1])
         return info
 
@@ -219,7 +219,7 @@ _RELATIVE = "use a path relative to the workspace, with forward slashes, such as
 
 
 def _outside(path: str) -> PathRefusedError:
-    return PathRefusedError(f'{path!r} is outside the workspace: {_RELATIVE}')
+    return PathRefusedError(f'{path!r} leads out of the workspace: {_RELATIVE}')
 
 
 def protected(path: str) -> PathRefusedError:

@@ -18,15 +18,17 @@ def check_not_notebook(notebook: Path | None, tree: ConfinedDirectory, parts: Pa
     if notebook is None:
         return
     path = os.path.join(tree.root, notebook)
-    with suppress(FileNotFoundError, NotADirectoryError):
-        saved = os.stat(path)
-        with suppress(FileNotFoundError, NotADirectoryError):
-            if os.path.samestat(tree.look_at(parts), saved):
-                raise _refused(parts)
+    try:
+        saved = [os.stat(path), os.lstat(path)]
+    except (FileNotFoundError, NotADirectoryError):
+        # It was never saved, or is being replaced: its name stays free, whatever its case.
+        if f'{tree.absolute(parts)}/'.casefold().startswith(f'{os.path.realpath(path)}/'.casefold()):
+            raise _refused(parts) from None
         return
-    # It is not on disk, because it was never saved or is being replaced: its name stays free, whatever its case.
-    if f'{tree.absolute(parts)}/'.casefold().startswith(f'{os.path.realpath(path)}/'.casefold()):
-        raise _refused(parts)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        present = tree.look_at(parts, accept_link=True)
+        if any(os.path.samestat(present, info) for info in saved):
+            raise _refused(parts)
 
 
 def check_holds_no_notebook(notebook: Path | None, tree: ConfinedDirectory, parts: Parts) -> None:
@@ -34,10 +36,10 @@ def check_holds_no_notebook(notebook: Path | None, tree: ConfinedDirectory, part
     if notebook is None:
         return
     directory = tree.look_at(parts)
-    for above in Path(os.path.realpath(os.path.join(tree.root, notebook))).parents:
-        with suppress(OSError):
-            if os.path.samestat(os.stat(above), directory):
-                raise _refused(parts, holds=True)
+    path = os.path.join(tree.root, notebook)
+    above = {*Path(path).parents, *Path(os.path.realpath(path)).parents}
+    if any(place.exists() and os.path.samestat(place.stat(), directory) for place in above):
+        raise _refused(parts, holds=True)
 
 
 def _refused(parts: Parts, *, holds: bool = False) -> PathRefusedError:
