@@ -1,0 +1,57 @@
+"""Run a command in the workspace and show what a reader needs of its output."""
+
+from __future__ import annotations
+
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.workspaces import (
+    CommandResult,
+    Workspace,
+    WorkspaceOutputLimitError,
+    WorkspaceTimeoutError,
+)
+
+from ..output import head_and_tail
+from .places import answering
+
+__all__ = ['DEFAULT_TIMEOUT', 'MAX_TIMEOUT', 'run_command']
+
+DEFAULT_TIMEOUT = 120
+"""Seconds."""
+MAX_TIMEOUT = 3600
+
+
+async def run_command(workspace: Workspace, command: str, *, timeout: int, max_chars: int) -> ToolReturn[str]:
+    """Run a line for the shell; a command that fails is a result like any other.
+
+    Args:
+        workspace: Where.
+        command: The line.
+        timeout: Seconds until the command is ended.
+        max_chars: The largest length of the output that is shown.
+    """
+    if not command.strip():
+        raise ToolFailed('The command is empty.')
+    seconds = min(max(timeout, 1), MAX_TIMEOUT)
+    with answering('The command could not be run'):
+        try:
+            result = await workspace.run(command, shell=True, timeout=seconds)
+        except WorkspaceTimeoutError as error:
+            return _shown(error.stdout, error.stderr, f'ended after {seconds} s: it was too slow', max_chars)
+        except WorkspaceOutputLimitError as error:
+            return _shown(error.stdout, error.stderr, 'ended: it wrote too much, let it write to a file', max_chars)
+    return _result(result, max_chars)
+
+
+def _result(result: CommandResult, max_chars: int) -> ToolReturn[str]:
+    return _shown(result.stdout, result.stderr, f'exit code {result.exit_code}', max_chars)
+
+
+def _shown(stdout: str, stderr: str, outcome: str, max_chars: int) -> ToolReturn[str]:
+    output = '\n'.join(part.rstrip('\n') for part in (stdout, stderr) if part.strip())
+    lines = output.count('\n') + 1 if output else 0
+    shown = head_and_tail(output, max_chars)
+    return ToolReturn(
+        f'{shown}\n[{outcome}]' if shown else f'[{outcome}, no output]',
+        metadata={'summary': f'{outcome} · {lines:,} line{"" if lines == 1 else "s"}'},
+    )
