@@ -1,0 +1,134 @@
+"""Bring a question to the person and exactly one answer back.
+
+Channels, best first: the buttons in the cell's widget, then `input()`. Where neither can deliver an answer the
+broker says so (`None`) and the run is suspended, to be resumed by `%deep approve`, `deny` or `resume`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from ..capabilities.approvals import ApprovalDecision, ApprovalRequest
+from .runner import MainThread
+
+__all__ = ['ApprovalBroker', 'DecisionSource']
+
+_YES = frozenset({'y', 'yes'})
+_EDIT = frozenset({'e', 'edit'})
+_REST = frozenset({'a', 'all'})
+
+
+class DecisionSource(Protocol):
+    """A view with buttons."""
+
+    def on_decision(self, callback: Callable[[str, ApprovalDecision], None]) -> None:
+        """Call `callback(id, decision)` for each click, on any thread."""
+        ...
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when the person presses Stop, on any thread."""
+        ...
+
+    async def wait_ready(self, timeout: float) -> bool:
+        """Return whether a front end shows the view, waiting for it up to `timeout` seconds."""
+        ...
+
+
+class ApprovalBroker:
+    """An `Approver` for one run in a cell.
+
+    Args:
+        main: The main thread, for `input()`.
+        source: The widget of the cell, if its front end can show one.
+        can_input: Whether `input()` may be tried.
+        ready_timeout: Seconds to wait for the widget to report itself; the page may still be loading.
+        on_superseded: Called when a question moves from the widget to `input()`.
+    """
+
+    def __init__(
+        self,
+        main: MainThread,
+        *,
+        source: DecisionSource | None = None,
+        can_input: bool = True,
+        ready_timeout: float = 10.0,
+        on_superseded: Callable[[ApprovalRequest], None] | None = None,
+    ) -> None:
+        self._main = main
+        self._source = source
+        self._can_input = can_input
+        self._ready_timeout = ready_timeout
+        self._on_superseded = on_superseded
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[str, asyncio.Future[ApprovalDecision]] = {}
+        self._one_input_at_a_time = asyncio.Lock()
+        if source is not None:
+            source.on_decision(self._decided)
+
+    async def decide(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        """Return the person's decision on `request`, or `None` when no channel can bring one."""
+        if self._source is not None:
+            answer = self._waiting[request.id] = self._loop.create_future()
+            try:
+                if await self._source.wait_ready(self._ready_timeout) or answer.done():
+                    return await answer
+            finally:
+                del self._waiting[request.id]
+            if self._on_superseded is not None:
+                self._on_superseded(request)
+        if not self._can_input:
+            return None
+        async with self._one_input_at_a_time:
+            return await self._ask_by_input(request)
+
+    def _decided(self, id: str, decision: ApprovalDecision) -> None:
+        """Take a click: the first one on a question counts, all others fall away."""
+
+        def resolve() -> None:
+            answer = self._waiting.get(id)
+            if answer is not None and not answer.done():
+                answer.set_result(decision)
+
+        self._loop.call_soon_threadsafe(resolve)
+
+    async def _ask_by_input(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        keys = '[y]es, [n]o (add a reason if you like)' + (', [e]dit first' if request.editable else '')
+        question = f'{request.title} {keys}, [a]ll further {request.tool} of this run: '
+        answer = await self._input(question)
+        if answer is None:
+            return None
+        word, _, reason = answer.strip().partition(' ')
+        if word.lower() in _YES:
+            return ApprovalDecision(verdict='approve', channel='input')
+        if word.lower() in _REST:
+            return ApprovalDecision(verdict='approve', scope='tool', channel='input')
+        if word.lower() in _EDIT and request.editable:
+            edited = await self._edited(request.editable)
+            return None if edited is None else ApprovalDecision(verdict='approve', edited=edited, channel='input')
+        told = reason if word.lower() in {'n', 'no'} else answer.strip()
+        return ApprovalDecision(verdict='deny', reason=told or None, channel='input')
+
+    async def _edited(self, name: str) -> str | None:
+        lines: list[str] = []
+        prompt = f'New {name}, line by line; a line with only a full stop ends it:\n'
+        while (line := await self._input(prompt)) is not None:
+            if line == '.':
+                return ''.join(f'{line}\n' for line in lines)
+            lines.append(line)
+            prompt = ''
+        return None
+
+    async def _input(self, prompt: str) -> str | None:
+        """Return a line from the person, or `None` where there is no standard input."""
+
+        def ask() -> str | None:
+            try:
+                return input(prompt)
+            except (EOFError, OSError, RuntimeError):
+                # ipykernel says StdinNotImplementedError, a RuntimeError; a closed terminal says the others.
+                return None
+
+        return await self._main.call(ask)
+

@@ -1,0 +1,183 @@
+"""What happens when a `%%deep` cell runs: options settled, session found, view chosen, run driven, answer handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..errors import DeepNotebookError
+from . import commands
+from .environment import cell_id, find_notebook, front_end, kernel_of
+from .options import RunOptions
+from .prompt import prompt_of
+from .run import Outcome
+from .runner import AgentThread, MainThread, run_awaited, run_blocking
+from .session import CellSide, NotebookSession, RunLimits, RunRequest
+from .views import choose_view
+
+if TYPE_CHECKING:
+    from .magics import DeepMagics
+
+__all__ = ['DeepCells', 'RunFailed', 'RunInterrupted']
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """The person stopped the run; the cell ends with one line instead of a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ['Stopped by you. The conversation is intact.']
+
+
+class RunFailed(DeepNotebookError):
+    """The run could not go on; the cell ends with one line, and `%tb` is not needed to read it."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class DeepCells:
+    """The work behind the magics of one kernel."""
+
+    def __init__(self, magics: DeepMagics) -> None:
+        self.magics = magics
+        self.shell: Any = magics.shell
+        self._session: NotebookSession | None = None
+
+    @property
+    def session(self) -> NotebookSession:
+        """The session of the running notebook."""
+        notebook = find_notebook(self.shell, self.magics.notebook)
+        if self._session is None or self._session.notebook != notebook:
+            self.close()
+            directory = notebook.parent if notebook is not None else Path.cwd()
+            self._session = NotebookSession(
+                directory=directory,
+                notebook=notebook,
+                database=self._database(directory, notebook),
+                namespace=self.shell.user_ns,
+            )
+        return self._session
+
+    def _database(self, directory: Path, notebook: Path | None) -> Path | None:
+        """Return where the conversation is kept: by notebook, else by kernel, else nowhere."""
+        if notebook is not None:
+            return directory / '.deep' / notebook.stem / 'session.db'
+        kernel = kernel_of(self.shell)
+        if kernel is None:
+            return None
+        connection = getattr(getattr(kernel, 'parent', None), 'abs_connection_file', '')
+        return directory / '.deep' / (Path(connection).stem or 'kernel') / 'session.db'
+
+    def close(self) -> None:
+        """Close the session's store."""
+        if self._session is not None:
+            AgentThread.get().call(self._session.close())
+            self._session = None
+
+    def command(self, line: str) -> None:
+        """Run a `%deep` line.
+
+        Raises:
+            UsageError: There is no such command, or it cannot be done now.
+        """
+        commands.run(self, line)
+
+    def call(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a short coroutine of the session on the agent's thread and return its result."""
+        return AgentThread.get().call(coroutine)
+
+    async def run_awaited(self, options: RunOptions, body: str) -> None:
+        """Run a `%%deep` cell that awaits."""
+        request = self._request(options, body)
+        await self._awaited(lambda main: self.session.run(request, self._side(main, quiet=self._quiet(options))), options)
+
+    def run_blocking(self, options: RunOptions, body: str) -> None:
+        """Run a `%%deep` cell where nothing can be awaited."""
+        request = self._request(options, body)
+        self._blocking(lambda main: self.session.run(request, self._side(main, quiet=self._quiet(options))), options)
+
+    async def resume_awaited(self, line: str) -> None:
+        """Go on with a suspended run in a cell that awaits."""
+        answer = commands.parse_answer(line)
+        await self._awaited(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
+
+    def resume_blocking(self, line: str) -> None:
+        """Go on with a suspended run where nothing can be awaited."""
+        answer = commands.parse_answer(line)
+        self._blocking(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
+
+    async def _awaited(
+        self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions
+    ) -> None:
+        try:
+            outcome = await run_awaited(start, gate=self.magics.shell_gate)
+        except KeyboardInterrupt:
+            raise RunInterrupted from None
+        self._hand_over(outcome, options)
+
+    def _blocking(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
+        try:
+            outcome = run_blocking(start)
+        except KeyboardInterrupt:
+            raise RunInterrupted from None
+        self._hand_over(outcome, options)
+
+    def _hand_over(self, outcome: Outcome, options: RunOptions) -> None:
+        if outcome.phase == 'stopped':
+            raise RunInterrupted
+        if outcome.phase == 'failed':
+            _fail(outcome)
+        if options.into is not None and outcome.phase == 'done':
+            self.shell.user_ns[options.into] = outcome.output
+
+    def _request(self, options: RunOptions, body: str) -> RunRequest:
+        """Return the request with every option settled: the flag, else `%config`, else the environment."""
+        magics = self.magics
+        prompt = prompt_of(options.prompt, body, self.shell.user_ns)
+        where = front_end(self.shell)
+        budget = Decimal(str(magics.budget)) if magics.budget else None
+        return RunRequest(
+            prompt=prompt,
+            model=options.model or magics.model or None,
+            limits=RunLimits(
+                approve=options.approve or magics.approve or ('deny' if where == 'headless' else 'ask'),
+                max_requests=options.max_requests or magics.max_requests or None,
+                timeout=options.timeout or magics.timeout or None,
+                budget=options.budget or budget,
+            ),
+            new=options.new,
+            replay=options.replay,
+            record=options.record,
+            cell=cell_id(self.shell),
+        )
+
+    def _quiet(self, options: RunOptions) -> bool:
+        return options.quiet or self.magics.quiet
+
+    def _side(self, main: MainThread, *, quiet: bool = False) -> CellSide:
+        """Return the cell's side of a run; called on the agent's thread, in the cell's context."""
+        where = front_end(self.shell)
+        view, source = choose_view(where, quiet=quiet, can_click=main.can_await or self._subshells_deliver())
+        return CellSide(
+            shell=self.shell,
+            main=main,
+            view=view,
+            source=source,
+            can_input=where != 'headless',
+            ready_timeout=self.magics.ready_timeout,
+        )
+
+    def _subshells_deliver(self) -> bool:
+        """Return whether clicks reach a kernel whose main thread is blocked.
+
+        ipykernel 7.4 routes them to the main shell; before, they come on a subshell's thread.
+        """
+        from ipykernel.comm import Comm
+
+        return not hasattr(Comm, '_reply_subshell_for')
+
+
+def _fail(outcome: Outcome) -> NoReturn:
+    raise RunFailed(outcome.error) from outcome.exception

@@ -1,0 +1,168 @@
+"""The `%deep` line magic: one function per subcommand, each answering in plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from IPython.display import display
+
+from ..errors import UsageError, did_you_mean
+from ..models.resolve import describe_models
+from ..views.run_state import from_json
+from ..views.static_html import render as render_html
+from ..views.text import render as render_text
+from .completion import SUBCOMMANDS
+from .options import options_help
+from .session import Answer
+
+if TYPE_CHECKING:
+    from .cells import DeepCells
+
+__all__ = ['parse_answer', 'run']
+
+
+def run(cells: DeepCells, line: str) -> None:
+    """Run the subcommand in `line`.
+
+    Raises:
+        UsageError: There is no such subcommand, or it cannot be done now.
+    """
+    words = line.split(maxsplit=1)
+    name, rest = (words[0], words[1] if len(words) > 1 else '') if words else ('help', '')
+    if name in ('approve', 'deny', 'resume'):
+        cells.resume_blocking(line)
+        return
+    command = _COMMANDS.get(name)
+    if command is None:
+        raise UsageError(
+            f'%deep has no command {name!r}.{did_you_mean(name, SUBCOMMANDS)} To ask the agent, write %%deep (two '
+            'percent signs); `%deep help` lists the commands.'
+        )
+    command(cells, rest.strip())
+
+
+def parse_answer(line: str) -> Answer:
+    """Read `approve [N …]`, `deny [N …] [reason]` or `resume`.
+
+    Raises:
+        UsageError: Something else stands there.
+    """
+    name, *words = line.split()
+    numbers = []
+    while words and words[0].rstrip(',').isdigit():
+        numbers.append(int(words.pop(0).rstrip(',')))
+    if name == 'deny':
+        return Answer(verdict='deny', numbers=numbers, reason=' '.join(words) or None)
+    if words:
+        raise UsageError(f'%deep {name} takes the numbers of waiting calls at most, not {" ".join(words)!r}.')
+    return Answer(verdict='approve' if name == 'approve' else 'ask', numbers=numbers)
+
+
+def _status(cells: DeepCells, rest: str) -> None:
+    session = cells.session
+    where = f'notebook {session.notebook.name}' if session.notebook is not None else 'this kernel'
+    print(f'Conversation of {where}, files in {session.directory}')
+    try:
+        print(f'Model: {session.resolve(cells.magics.model or None).label}')
+    except UsageError as error:
+        print(f'Model: none. {error}')
+    record = cells.call(session.stored_run(None))
+    print(f'Last run: {record.id}, {record.phase}' if record is not None else 'Nothing was asked yet.')
+    store = cells.call(session.store())
+    if store.notice is not None:
+        print(store.notice)
+    try:
+        _, waiting = cells.call(session.suspended())
+    except UsageError:
+        return
+    print('Waiting for your answer (`%deep approve`, `%deep deny`, `%deep resume`):')
+    for number, request in enumerate(waiting, start=1):
+        print(f'  {number}. {request.title} {request.detail}'.rstrip())
+        if request.diff:
+            print('\n'.join(f'     {line}' for line in request.diff.splitlines()))
+
+
+def _model(cells: DeepCells, rest: str) -> None:
+    session = cells.session
+    if rest:
+        resolved = session.resolve(_one_word('model', rest))
+        session.model = rest
+        print(f'From now on {resolved.label} answers in this notebook.')
+    else:
+        print(session.resolve(cells.magics.model or None).label)
+
+
+def _models(cells: DeepCells, rest: str) -> None:
+    print(describe_models(directory=cells.session.directory, namespace=cells.shell.user_ns))
+
+
+def _reset(cells: DeepCells, rest: str) -> None:
+    cells.call(cells.session.reset())
+    print('A new conversation begins with your next %%deep. The old one is kept.')
+
+
+def _todos(cells: DeepCells, rest: str) -> None:
+    session = cells.session
+    cells.call(session.store())
+    print(session.deps.get_todo_prompt() or 'There is no plan.')
+
+
+def _cost(cells: DeepCells, rest: str) -> None:
+    states = [from_json(record.state) for record in cells.call(cells.session.runs()) if record.state is not None]
+    if not states:
+        print('Nothing was asked yet.')
+        return
+    tokens_in = sum(state.usage.input_tokens for state in states)
+    tokens_out = sum(state.usage.output_tokens for state in states)
+    requests = sum(state.usage.requests for state in states)
+    known = sum((Decimal(state.usage.cost) for state in states if state.usage.cost), Decimal(0))
+    unknown = sum(not state.usage.priced for state in states)
+    free = all(state.model.local for state in states)
+    line = f'{len(states)} runs, {requests} requests, {tokens_in:,} tokens in, {tokens_out:,} out: '
+    line += 'no cost' if free else f'${known:.4f}'
+    print(line + (f', and {unknown} runs whose price is unknown' if unknown else ''))
+
+
+def _show(cells: DeepCells, rest: str) -> None:
+    number = _one_word('show', rest)
+    if number and not number.isdigit():
+        raise UsageError(f'%deep show takes the number of a run, not {number!r}.')
+    record = cells.call(cells.session.stored_run(int(number) if number else None))
+    if record is None or record.state is None:
+        raise UsageError(f'There is no stored run {number}.' if number else 'Nothing was asked yet.')
+    state = from_json(record.state)
+    bundle = {'text/plain': render_text(state)}
+    if cells.shows_html:
+        bundle['text/html'] = render_html(state)
+    display(bundle, raw=True)
+
+
+def _help(cells: DeepCells, rest: str) -> None:
+    print('%%deep [options], and below it what you want. Options:')
+    for flags, help in options_help():
+        print(f'  {flags}\n      {help}')
+    print('%deep COMMAND:')
+    for name, help in SUBCOMMANDS.items():
+        print(f'  {name:<8} {help}')
+    print('Settings with help: %config DeepMagics')
+
+
+def _one_word(command: str, rest: str) -> str:
+    words = rest.split()
+    if len(words) > 1:
+        raise UsageError(f'%deep {command} takes one word, not {rest!r}.')
+    return words[0] if words else ''
+
+
+_COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
+    'cost': _cost,
+    'help': _help,
+    'model': _model,
+    'models': _models,
+    'reset': _reset,
+    'show': _show,
+    'status': _status,
+    'todos': _todos,
+}

@@ -1,0 +1,70 @@
+"""Tab completion of options, subcommands and model names after `%%deep` and `%deep`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .options import APPROVE_MODES, option_names
+
+__all__ = ['SUBCOMMANDS', 'install', 'uninstall']
+
+SUBCOMMANDS = {
+    'status': 'who answers, what was said, what waits',
+    'model': 'show the model, or choose it: %deep model NAME',
+    'models': 'list the models that can answer here',
+    'todos': 'show the plan',
+    'approve': 'approve what a suspended run waits for, and go on',
+    'deny': 'deny it, with a reason if you like, and go on',
+    'resume': 'ask again what a suspended run waits for',
+    'show': 'draw a stored run again: %deep show [RUN]',
+    'cost': 'tokens and dollars of this conversation',
+    'reset': 'start a new conversation; the old one is kept',
+    'help': 'this list',
+}
+"""Each `%deep` subcommand and what it does."""
+
+_KEYS = ('%%deep', '%deep')
+
+
+def install(shell: Any) -> None:
+    """Complete what follows the magics in `shell`."""
+    for key in _KEYS:
+        shell.set_hook('complete_command', complete, str_key=key)
+
+
+def uninstall(shell: Any) -> None:
+    """Take the completion away again."""
+    dispatcher = shell.strdispatchers.get('complete_command')
+    for key in _KEYS:
+        if dispatcher is not None:
+            dispatcher.strs.pop(key, None)
+
+
+def complete(shell: Any, event: Any) -> list[str]:
+    """Return what may stand at the cursor.
+
+    Args:
+        shell: The IPython shell.
+        event: Its completion event: `line` is the text up to the cursor, `symbol` the word at it.
+    """
+    words = event.line.split(' ')
+    magic, before, word = words[0], [word for word in words[1:-1] if word], words[-1]
+    if magic == '%deep':
+        if not before:
+            return _starting(list(SUBCOMMANDS), word)
+        return _starting(_models(shell), word) if before == ['model'] else []
+    if before and before[-1] in ('-m', '--model'):
+        return _starting(_models(shell), word)
+    if before and before[-1] in ('-a', '--approve'):
+        return _starting(list(APPROVE_MODES), word)
+    return _starting([name for name in option_names() if name not in before], word)
+
+
+def _starting(candidates: list[str], word: str) -> list[str]:
+    return [candidate for candidate in candidates if candidate.startswith(word)]
+
+
+def _models(shell: Any) -> list[str]:
+    from ..models.resolve import known_model_names, model_variables
+
+    return [*model_variables(shell.user_ns), *known_model_names()]

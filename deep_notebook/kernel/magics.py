@@ -1,0 +1,194 @@
+"""The `%%deep` and `%deep` magics, their settings, and how they are loaded and unloaded."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from IPython.core.error import UsageError as IPythonUsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from traitlets import Bool, CaselessStrEnum, Float, Integer, TraitError, Unicode, default, validate
+
+from ..errors import UsageError
+from . import completion
+from .options import APPROVE_MODES, RunOptions, parse_options
+from .transformer import transform
+
+if TYPE_CHECKING:
+    from .cells import DeepCells
+
+__all__ = ['DeepMagics', 'load', 'unload']
+
+T = TypeVar('T')
+
+_ENVIRONMENT = {
+    'model': 'DEEP_NOTEBOOK_MODEL',
+    'approve': 'DEEP_NOTEBOOK_APPROVE',
+    'max_requests': 'DEEP_NOTEBOOK_MAX_REQUESTS',
+    'timeout': 'DEEP_NOTEBOOK_TIMEOUT',
+    'budget': 'DEEP_NOTEBOOK_BUDGET',
+}
+"""The variable that a setting takes its default from."""
+
+
+@magics_class
+class DeepMagics(Magics):
+    """Settings of `%%deep`: `%config DeepMagics.NAME = value`. A flag on the cell beats them."""
+
+    model = Unicode(help='The model that answers when the cell names none. Empty: the first that is there.').tag(
+        config=True
+    )
+    approve = CaselessStrEnum(
+        ['', *APPROVE_MODES],
+        help='What happens before a write or a command: ask, auto or deny. Empty: ask where a person is, else deny.',
+    ).tag(config=True)
+    max_requests = Integer(0, min=0, help="Requests to the model in one run. 0: the model's own limit.").tag(config=True)
+    timeout = Float(0.0, min=0.0, help='Seconds of work in one run, waiting for you excluded. 0: no limit.').tag(
+        config=True
+    )
+    budget = Float(0.0, min=0.0, help='US dollars that one run may spend. 0: no limit.').tag(config=True)
+    quiet = Bool(False, help='Show the answer only, without the plan and the work.').tag(config=True)
+    notebook = Unicode(help='Path of this notebook, where the front end does not tell it.').tag(config=True)
+    ready_timeout = Float(
+        10.0, min=0.1, help="Seconds to wait for the page's approval buttons before asking through input()."
+    ).tag(config=True)
+    shell_gate = Bool(
+        True, help='Answer page reloads and widget messages while a %%deep cell runs (ipykernel 7).'
+    ).tag(config=True)
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._cells: DeepCells | None = None
+
+    @default('model')
+    def _model_default(self) -> str:
+        return os.environ.get(_ENVIRONMENT['model'], '')
+
+    @default('approve')
+    def _approve_default(self) -> str:
+        value = os.environ.get(_ENVIRONMENT['approve'], '')
+        if value not in ('', *APPROVE_MODES):
+            raise UsageError(f'{_ENVIRONMENT["approve"]} is {value!r}; it takes ask, auto or deny.')
+        return value
+
+    @default('max_requests')
+    def _max_requests_default(self) -> int:
+        return _number('max_requests', int)
+
+    @default('timeout')
+    def _timeout_default(self) -> float:
+        return _number('timeout', float)
+
+    @default('budget')
+    def _budget_default(self) -> float:
+        return _number('budget', float)
+
+    @validate('notebook')
+    def _notebook_is_a_notebook(self, proposal: Any) -> str:
+        path: str = proposal['value']
+        if path and not path.endswith('.ipynb'):
+            raise TraitError(f'DeepMagics.notebook takes the path of a .ipynb file, not {path!r}.')
+        return path
+
+    @property
+    def cells(self) -> DeepCells:
+        """What the magics do; imported when first needed, since it brings the whole agent."""
+        if self._cells is None:
+            module = importlib.import_module('.cells', __package__)
+            self._cells = module.DeepCells(self)
+        return self._cells
+
+    @cell_magic
+    def deep(self, line: str, cell: str) -> None:
+        """Give the cell's text to the deep agent. `%deep help` lists the options."""
+        with _usage_errors():
+            self.cells.run_blocking(_options(line), cell)
+
+    @line_magic('deep')
+    def deep_line(self, line: str) -> None:
+        """Look after the deep agent: `%deep help` lists what there is."""
+        with _usage_errors():
+            self.cells.command(line)
+
+    async def run_deep_cell(self, line: str, body: str) -> None:
+        """Run a `%%deep` cell that the input transformer made awaitable."""
+        with _usage_errors():
+            await self.cells.run_awaited(_options(line), body)
+
+    async def run_deep_line(self, line: str) -> None:
+        """Run a `%deep approve|deny|resume` line that the input transformer made awaitable."""
+        with _usage_errors():
+            await self.cells.resume_awaited(line)
+
+    def refuse_deep_cell(self, magic: str) -> None:
+        """Say that `%%deep` cannot stand under another cell magic."""
+        raise IPythonUsageError(f'%%deep has to be the first line of its cell: take the %%{magic} line away.')
+
+
+def _options(line: str) -> RunOptions:
+    return parse_options(line)
+
+
+def _number(setting: str, convert: type[T]) -> T:
+    variable = _ENVIRONMENT[setting]
+    text = os.environ.get(variable, '0')
+    try:
+        return convert(text)  # type: ignore[call-arg]
+    except ValueError:
+        raise UsageError(f'{variable} is {text!r}; it takes a number.') from None
+
+
+class _usage_errors:
+    """Show what the person can mend in one line, in IPython's own way, without a traceback."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, UsageError):
+            raise IPythonUsageError(str(error)) from None
+
+
+def load(shell: Any) -> None:
+    """Register the magics, the transformer and the completion in `shell`; warm the agent up in the background."""
+    if isinstance(_loaded(shell), DeepMagics):
+        return
+    magics = DeepMagics(shell)
+    shell.register_magics(magics)
+    shell.configurables.append(magics)
+    shell.input_transformers_cleanup.append(transform)
+    for name in _SHELL_CALLS:
+        setattr(shell, name, getattr(magics, name))
+    completion.install(shell)
+    threading.Thread(target=_warm_up, name='deep-warm-up', daemon=True).start()
+
+
+_SHELL_CALLS = ('run_deep_cell', 'run_deep_line', 'refuse_deep_cell')
+"""What the input transformer's lines call on the shell."""
+
+
+def unload(shell: Any) -> None:
+    """Take everything away that `load` brought."""
+    magics = _loaded(shell)
+    if magics is None:
+        return
+    if magics._cells is not None:
+        magics._cells.close()
+    completion.uninstall(shell)
+    for name in _SHELL_CALLS:
+        delattr(shell, name)
+    shell.input_transformers_cleanup.remove(transform)
+    shell.configurables.remove(magics)
+    del shell.magics_manager.registry[DeepMagics.__name__]
+    for kind in ('line', 'cell'):
+        shell.magics_manager.magics[kind].pop('deep', None)
+
+
+def _loaded(shell: Any) -> DeepMagics | None:
+    found = shell.magics_manager.registry.get(DeepMagics.__name__)
+    return found if isinstance(found, DeepMagics) else None
+
+
+def _warm_up() -> None:
+    importlib.import_module('.cells', __package__)

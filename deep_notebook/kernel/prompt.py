@@ -1,0 +1,54 @@
+"""From the text of a cell to the prompt that the model gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ..errors import UsageError
+
+__all__ = ['EXPANSION_LIMIT', 'expand', 'prompt_of']
+
+EXPANSION_LIMIT = 20_000
+"""Characters of a variable that go into a prompt; a model reads larger things better with a tool."""
+
+_BARE_NAME = re.compile(r'\{([^\W\d]\w*)\}')
+
+
+def expand(text: str, namespace: Mapping[str, object]) -> str:
+    """Replace `{name}` by the text of the variable `name`, once, and only where such a variable exists.
+
+    Everything else in braces, such as code, stays as it is.
+    """
+
+    def replacement(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in namespace:
+            return match[0]
+        value = _text_of(namespace[name])
+        if len(value) <= EXPANSION_LIMIT:
+            return value
+        return f'{value[:EXPANSION_LIMIT]}… ({len(value):,} characters in all, in the variable `{name}`)'
+
+    return _BARE_NAME.sub(replacement, text)
+
+
+def _text_of(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as error:
+        # The person's own __str__ failed: the prompt says so instead of the cell failing.
+        return f'<{type(value).__name__} whose text cannot be made: {type(error).__name__}>'
+
+
+def prompt_of(line: str, body: str, namespace: Mapping[str, object]) -> str:
+    """Return the prompt of a `%%deep` cell: the words on its line, then its body.
+
+    Raises:
+        UsageError: There are no words at all.
+    """
+    text = body if not line else f'{line}\n{body}' if body.strip() else line
+    if not text.strip():
+        raise UsageError('Write what you want below %%deep, for example: %%deep, then on the next line '
+                         '"Summarise data.csv in report.md".')
+    return expand(text, namespace)

@@ -1,0 +1,119 @@
+"""Run the agent's Python on the main thread, in the user's namespace, and bring back what a reader would see.
+
+The cell's execution count, `In`, `Out` and `_` stay as they were: this is the agent looking and trying, not
+the person's work. Text, errors and pictures are captured.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from IPython.core.interactiveshell import ExecutionResult
+from IPython.utils.capture import CapturedIO, RichOutput, capture_output
+from pydantic_ai.messages import BinaryContent
+
+from ..capabilities.python import PythonResult
+from .runner import MainThread
+
+__all__ = ['KernelPython']
+
+_ESCAPE_CODES = re.compile(r'\x1b\[[0-9;]*m')
+_PICTURES = ('image/png', 'image/jpeg')
+
+
+class KernelPython:
+    """A `PythonRunner` on a live kernel, good for one `%%deep` run."""
+
+    def __init__(self, shell: Any, main: MainThread) -> None:
+        self._shell = shell
+        self._main = main
+
+    async def run(self, code: str, *, timeout: float | None = None) -> PythonResult:
+        """Run `code` and return what it printed, displayed and evaluated to.
+
+        Args:
+            code: Python, IPython syntax included; `await` at the top level works where the cell itself awaits.
+            timeout: Seconds until the code is interrupted, or `None`.
+        """
+        if needs_await(code):
+            if not self._main.can_await:
+                return PythonResult(text='', error='`await` outside a function does not work here.', images=[])
+            work = self._main.call_async(lambda: self._run_awaiting(code))
+        else:
+            work = self._main.call(lambda: self._run(code))
+        try:
+            return await asyncio.wait_for(work, timeout)
+        except TimeoutError:
+            return PythonResult(text='', error=f'Interrupted after {timeout:g} s.', images=[], interrupted=True)
+
+    def _run(self, code: str) -> PythonResult:
+        with self._captured() as (captured, tracebacks):
+            result = self._shell.run_cell(code, store_history=False)
+        return _collect(captured, tracebacks, result)
+
+    async def _run_awaiting(self, code: str) -> PythonResult:
+        with self._captured() as (captured, tracebacks):
+            cell = self._shell.transform_cell(code)
+            result = await self._shell.run_cell_async(code, transformed_cell=cell, store_history=False)
+        return _collect(captured, tracebacks, result)
+
+    @contextmanager
+    def _captured(self) -> Iterator[tuple[CapturedIO, list[str]]]:
+        """Capture everything that the code shows; tracebacks do not pass through the streams in a kernel."""
+        tracebacks: list[str] = []
+
+        def keep(etype: Any, value: Any, lines: list[str]) -> None:
+            tracebacks.append(_ESCAPE_CODES.sub('', '\n'.join(lines)))
+
+        shell = self._shell
+        shell._showtraceback = keep
+        try:
+            with capture_output() as captured:
+                yield captured, tracebacks
+        finally:
+            del shell._showtraceback
+
+
+def needs_await(code: str) -> bool:
+    """Return whether `code` awaits at the top level."""
+    try:
+        compile(code, '<deep>', 'exec', flags=ast.PyCF_ONLY_AST)
+        compile(code, '<deep>', 'exec')
+    except SyntaxError:
+        try:
+            compile(code, '<deep>', 'exec', flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        except SyntaxError:
+            return False
+        return True
+    return False
+
+
+def _collect(captured: CapturedIO, tracebacks: list[str], result: ExecutionResult) -> PythonResult:
+    error = '\n'.join(tracebacks) or None
+    if error is None and not result.success:
+        raised = result.error_before_exec or result.error_in_exec
+        error = f'{type(raised).__name__}: {raised}'
+    parts = [captured.stdout, captured.stderr]
+    images: list[BinaryContent] = []
+    for output in captured.outputs:
+        image = _picture(output)
+        if image is not None:
+            images.append(image)
+        else:
+            parts.append(output.data.get('text/plain', ''))
+    text = '\n'.join(part.rstrip('\n') for part in parts if part)
+    return PythonResult(text=_ESCAPE_CODES.sub('', text), error=error, images=images)
+
+
+def _picture(output: RichOutput) -> BinaryContent | None:
+    for media_type in _PICTURES:
+        data = output.data.get(media_type)
+        if data is not None:
+            return BinaryContent(data=base64.b64decode(data) if isinstance(data, str) else data, media_type=media_type)
+    return None

@@ -1,0 +1,258 @@
+"""One run: the agent's events become the run state, the state reaches the view, the messages reach the store."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic_ai import UsageLimits
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import (
+    ModelHTTPError,
+    RunCancelled,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UserError,
+)
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    PartStartEvent,
+    UserContent,
+)
+from pydantic_ai.models import Model
+from pydantic_ai.run import AgentRunResultEvent
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+
+from ..errors import DeepNotebookError
+from ..masking import mask_secrets
+from ..store import SessionStore
+from ..views.run_state import RunFinished, RunState, UsageUpdated, reduce, to_json
+from ..views import RunView
+
+__all__ = ['Outcome', 'Run', 'RunInput']
+
+_WATCH_INTERVAL = 0.25
+"""Seconds between two looks at the clock of a run with a timeout."""
+
+SUSPENDED = (
+    'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
+    'from this call, also after a restart.'
+)
+INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInput:
+    """What one run is given."""
+
+    agent: AbstractAgent[Any, Any]
+    model: Model | None
+    """Who answers, or `None` for the agent's own model."""
+    prompt: Sequence[UserContent] | None
+    history: Sequence[ModelMessage]
+    deps: Any
+    capabilities: Sequence[AbstractCapability[Any]]
+    request_limit: int
+    budget: Decimal | None = None
+    timeout: float | None = None
+    """Seconds of work; the time that a question waits does not count."""
+    results: DeferredToolResults | None = None
+    """Answers to the calls that a suspended run waits for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run ended."""
+
+    run: int
+    phase: Literal['done', 'stopped', 'failed', 'suspended']
+    output: Any = None
+    error: str | None = None
+    """One line for the person."""
+    exception: BaseException | None = None
+
+
+@dataclass(eq=False)
+class Run:
+    """One run in one cell: `drive` it once."""
+
+    id: int
+    store: SessionStore
+    view: RunView
+    state: RunState
+    priced: bool = True
+    """Whether the model costs money."""
+    _timed_out: bool = field(default=False, init=False)
+    _stop: Any = field(default=None, init=False)
+
+    def apply(self, event: object) -> None:
+        """Fold `event` into the state and show it."""
+        self.state = reduce(self.state, event, now=time.time())
+        self.view.update(self.state)
+
+    def stop(self) -> None:
+        """Stop the run, from any thread."""
+        if self._stop is not None:
+            self._stop()
+
+    async def drive(self, given: RunInput) -> Outcome:
+        """Run the agent to its end and return how it ended.
+
+        Raises:
+            asyncio.CancelledError: The cell was interrupted; what was done by then is shown and stored.
+        """
+        try:
+            outcome = await self._drive(given)
+        except asyncio.CancelledError as error:
+            cancelled = RunCancelled.from_cancellation(error)
+            messages = [] if cancelled is None else cancelled.all_messages()
+            stopped = Outcome(run=self.id, phase='stopped')
+            # A task of its own: a second interrupt must not cut the bookkeeping short.
+            await asyncio.shield(asyncio.create_task(self._end(stopped, messages)))
+            raise
+        return outcome
+
+    async def _drive(self, given: RunInput) -> Outcome:
+        limits = UsageLimits(request_limit=given.request_limit, cost_limit=given.budget)
+        messages: list[ModelMessage] = list(given.history)
+        requests: DeferredToolRequests | None = None
+        try:
+            async with given.agent.run_stream_events(
+                given.prompt,
+                model=given.model,
+                message_history=given.history,
+                deps=given.deps,
+                capabilities=given.capabilities,
+                output_type=[given.agent.output_type, DeferredToolRequests],
+                usage_limits=limits,
+                deferred_tool_results=given.results,
+            ) as stream:
+                self._stop = stream.cancel
+                async with self._watch(given.timeout):
+                    async for event in stream:
+                        if isinstance(event, AgentRunResultEvent):
+                            continue
+                        self.apply(event)
+                        if _settles_messages(event):
+                            messages = stream.all_messages()
+                            self._count(stream.usage)
+                            await self.store.sync(messages)
+                result = stream.result
+                assert result is not None
+                messages = result.all_messages()
+                self._count(result.usage)
+            if isinstance(result.output, DeferredToolRequests):
+                requests = result.output
+                outcome = Outcome(run=self.id, phase='suspended', output=requests)
+            else:
+                outcome = Outcome(run=self.id, phase='done', output=result.output)
+        except RunCancelled as cancelled:
+            messages = cancelled.all_messages() or messages
+            outcome = self._cancelled(given)
+        except Exception as error:
+            # Whatever the model, a tool or a provider raised: the person reads one line, `%tb` has the rest.
+            line = explain(error, given, self.state)
+            outcome = Outcome(run=self.id, phase='failed', error=line, exception=error)
+        finally:
+            self._stop = None
+        await self._end(outcome, messages, requests)
+        return outcome
+
+    def _cancelled(self, given: RunInput) -> Outcome:
+        if self._timed_out:
+            line = f'Stopped after {given.timeout:g} s of work, as --timeout says.'
+            return Outcome(run=self.id, phase='failed', error=line)
+        return Outcome(run=self.id, phase='stopped')
+
+    def _count(self, usage: Any) -> None:
+        self.apply(
+            UsageUpdated(
+                requests=usage.requests,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cost=None if usage.cost is None else str(usage.cost),
+                priced=not self.priced or usage.cost is not None or not usage.requests,
+            )
+        )
+
+    async def _end(
+        self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None = None
+    ) -> None:
+        notice = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}.get(outcome.phase)
+        self.state = reduce(
+            self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
+        )
+        self.view.close(self.state)
+        if messages:
+            await self.store.sync(messages)
+        await self.store.save_run(
+            self.id,
+            phase=outcome.phase,
+            state=to_json(self.state),
+            suspended=requests,
+        )
+
+    @asynccontextmanager
+    async def _watch(self, timeout: float | None) -> AsyncIterator[None]:
+        """Stop the run after `timeout` seconds in which it did not wait for the person."""
+        if timeout is None:
+            yield
+            return
+
+        async def watch() -> None:
+            left, before = timeout, time.monotonic()
+            while left > 0:
+                await asyncio.sleep(min(left, _WATCH_INTERVAL))
+                now = time.monotonic()
+                if self.state.phase != 'waiting':
+                    left -= now - before
+                before = now
+            self._timed_out = True
+            self.stop()
+
+        watcher = asyncio.create_task(watch())
+        try:
+            yield
+        finally:
+            watcher.cancel()
+
+
+def _settles_messages(event: AgentStreamEvent) -> bool:
+    """Return whether the history is longer, or its last message complete, once `event` is there."""
+    if isinstance(event, PartStartEvent):
+        return event.index == 0
+    return isinstance(event, FunctionToolCallEvent | FunctionToolResultEvent)
+
+
+def explain(error: Exception, given: RunInput, state: RunState) -> str:
+    """Return one line for the person: what went wrong and what to do."""
+    if isinstance(error, DeepNotebookError):
+        line = str(error)
+    elif isinstance(error, UsageLimitExceeded):
+        if given.budget is not None and 'cost' in str(error):
+            line = f'Stopped: ${state.usage.cost} spent of ${given.budget}. A larger --budget goes on.'
+        else:
+            line = f'Stopped after {given.request_limit} requests to the model. A larger --max-requests goes on.'
+    elif isinstance(error, ModelHTTPError):
+        line = f'The provider of {error.model_name} answered {error.status_code}: {_first_line(error.body or error)}'
+    elif isinstance(error, UnexpectedModelBehavior):
+        line = f'The model did not keep to the rules: {_first_line(error)} Ask again, or try another model.'
+    elif isinstance(error, UserError):
+        line = _first_line(error)
+    else:
+        line = f'{type(error).__name__}: {_first_line(error)}'
+    return mask_secrets(line)
+
+
+def _first_line(error: object) -> str:
+    text = str(error).strip().splitlines()
+    return text[0] if text else 'no further word.'

@@ -1,0 +1,324 @@
+"""The conversation of one notebook: who answers, what was said, where the files are.
+
+A session outlives the kernel: it lies in `.deep/<notebook>/session.db` beside the notebook and is found again
+by its path. All its coroutines run on the agent's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic_ai.messages import ModelMessage, repair_messages
+from pydantic_ai.tools import DeferredToolResults
+
+from ..capabilities.approvals import (
+    ApprovalDecision,
+    ApprovalGate,
+    ApprovalMode,
+    ApprovalRequest,
+    requests_of,
+    results_of,
+)
+from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
+from ..capabilities.python import RunPython
+from ..capabilities.todos import Todo
+from ..deps import DeepAgentDeps
+from ..errors import UsageError
+from ..store import SessionStore
+from ..store.runs import RunRecord
+from ..views import RunView
+from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, from_json, reduce
+from ..workspaces import KernelWorkspace
+from .answering import Answering, answering
+from .approvals import ApprovalBroker, DecisionSource
+from .python_runner import KernelPython
+from .run import Outcome, Run, RunInput
+from .runner import MainThread
+
+__all__ = ['Answer', 'CellSide', 'NotebookSession', 'RunLimits', 'RunRequest']
+
+FRESH_KERNEL = (
+    'Note: the kernel was restarted since the last turn. All variables and imports are gone; files are still there.'
+)
+"""What the model is told before the first prompt of a new kernel."""
+
+DEFAULT_MAX_REQUESTS = 50
+"""Requests to the model in one run, where neither the person nor the model sets a limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How far a run may go; `None` is no limit of the person's."""
+
+    approve: ApprovalMode
+    max_requests: int | None = None
+    timeout: float | None = None
+    """Seconds of work."""
+    budget: Decimal | None = None
+    """US dollars."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """One `%%deep` cell, its options settled."""
+
+    prompt: str
+    model: str | None
+    limits: RunLimits
+    new: bool
+    replay: str | None
+    record: str | None
+    cell: str | None
+    """The front end's id of the cell, under which a recording keeps its answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the person says to a suspended run.
+
+    `numbers` are the waiting calls that the answer is for, counted from 1; none means all of them.
+    """
+
+    verdict: Literal['approve', 'deny', 'ask']
+    numbers: Sequence[int] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellSide:
+    """What a run needs from the cell that started it."""
+
+    shell: Any
+    main: MainThread
+    view: RunView
+    source: DecisionSource | None
+    """The view, if it has buttons."""
+    can_input: bool
+    ready_timeout: float
+    """Seconds."""
+
+
+@dataclass(eq=False)
+class NotebookSession:
+    """The conversation of one notebook.
+
+    Args:
+        directory: Where the agent's files are.
+        notebook: The running notebook, if there is one.
+        database: Where the conversation is kept, or `None` for memory only.
+        namespace: The user's variables, in which a model or an agent may be.
+    """
+
+    directory: Path
+    notebook: Path | None
+    database: Path | None
+    namespace: dict[str, Any]
+    model: str | None = None
+    """The model chosen with `%deep model`."""
+    deps: DeepAgentDeps = field(init=False)
+    _store: SessionStore | None = field(default=None, init=False)
+    _met: bool = field(default=False, init=False)
+    """Whether this kernel has taken part in the conversation."""
+    _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
+
+    async def store(self) -> SessionStore:
+        """Return the session's store, opened on first use."""
+        if self._store is None:
+            self._store = SessionStore.open(self.database)
+            last = await self._store.last_run()
+            if last is not None and last.state is not None:
+                self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
+        return self._store
+
+    async def close(self) -> None:
+        """Close the store; what was said stays in it."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    async def reset(self) -> None:
+        """Start a new conversation; the old one stays in the store."""
+        store = await self.store()
+        await store.new_conversation()
+        self.deps.todos.clear()
+        self.deps.read_digests.clear()
+        self._met = True
+
+    async def stored_run(self, number: int | None) -> RunRecord | None:
+        """Return run `number`, or the latest one, or `None` if there is none."""
+        store = await self.store()
+        return await (store.last_run() if number is None else store.run(number))
+
+    async def runs(self) -> list[RunRecord]:
+        """Return the runs of this conversation, oldest first."""
+        return await (await self.store()).runs()
+
+    async def suspended(self) -> tuple[RunRecord, list[ApprovalRequest]]:
+        """Return the run that waits for answers and what it waits for.
+
+        Raises:
+            UsageError: No run waits.
+        """
+        record = await (await self.store()).suspended_run()
+        if record is None or record.suspended is None:
+            raise UsageError('No run waits for an answer in this notebook.')
+        return record, requests_of(record.suspended)
+
+    async def run(self, request: RunRequest, cell: CellSide) -> Outcome:
+        """Run one prompt.
+
+        Raises:
+            UsageError: The request cannot be run as it stands; nothing was sent or stored.
+        """
+        async with self._one_run:
+            who = answering(
+                request.model or self.model,
+                directory=self.directory,
+                namespace=self.namespace,
+                replay=request.replay,
+                record=request.record,
+                cell=request.cell,
+                prompt=request.prompt,
+                notebook=self.notebook,
+            )
+            store = await self.store()
+            if request.new:
+                await self.reset()
+            given_up = await store.suspended_run()
+            if given_up is not None:
+                await store.save_run(given_up.id, phase='stopped')
+            history = repair_messages(await store.history())
+            content = [request.prompt]
+            if history and not self._met:
+                content.insert(0, FRESH_KERNEL)
+            self._met = True
+            number = await store.start_run(prompt=request.prompt, model=who.model.name)
+            started = RunStarted(
+                run=str(number),
+                prompt=request.prompt,
+                model=who.model,
+                at=time.time(),
+                banner=who.banner,
+                budget=None if request.limits.budget is None else str(request.limits.budget),
+            )
+            run = self._open(number, store, cell, reduce(RunState(), started, now=time.time()))
+            if given_up is not None:
+                run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
+            broker = self._broker(cell, run)
+            given = self._input(who, request.limits, cell, broker, history=history, prompt=content)
+            return who.finish(await run.drive(given))
+
+    async def resume(self, answer: Answer, cell: CellSide) -> Outcome:
+        """Go on with the suspended run.
+
+        Raises:
+            UsageError: No run waits, or not for that call.
+        """
+        async with self._one_run:
+            record, waiting = await self.suspended()
+            chosen = _chosen(waiting, answer.numbers)
+            who = answering(record.model, directory=self.directory, namespace=self.namespace)
+            store = await self.store()
+            budget = from_json(record.state or {}).usage.budget
+            started = RunStarted(
+                run=str(record.id), prompt=record.prompt, model=who.model, at=time.time(), budget=budget
+            )
+            run = self._open(record.id, store, cell, reduce(RunState(), started, now=time.time()))
+            broker = self._broker(cell, run)
+            decisions = await self._decide(chosen, answer, run, broker)
+            assert record.suspended is not None
+            limits = RunLimits(approve='ask', budget=None if budget is None else Decimal(budget))
+            given = self._input(
+                who,
+                limits,
+                cell,
+                broker,
+                history=await store.history(),
+                results=results_of(record.suspended, decisions),
+            )
+            self._met = True
+            return who.finish(await run.drive(given))
+
+    async def _decide(
+        self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker
+    ) -> dict[str, ApprovalDecision]:
+        """Return the decisions that `answer` gives, asking the person for each if it says so."""
+        for request in chosen:
+            run.apply(ApprovalAskedEvent(request=request))
+
+        async def decide(request: ApprovalRequest) -> tuple[str, ApprovalDecision | None]:
+            decision: ApprovalDecision | None
+            if answer.verdict == 'ask':
+                decision = await broker.decide(request)
+            else:
+                decision = ApprovalDecision(verdict=answer.verdict, reason=answer.reason, channel='command')
+            run.apply(ApprovalDecidedEvent(request=request, decision=decision))
+            return request.id, decision
+
+        decided = await asyncio.gather(*map(decide, chosen))
+        return {id: decision for id, decision in decided if decision is not None}
+
+    def _open(self, number: int, store: SessionStore, cell: CellSide, state: RunState) -> Run:
+        run = Run(id=number, store=store, view=cell.view, state=state, priced=not state.model.local)
+        cell.view.open(state)
+        if cell.source is not None:
+            cell.source.on_stop(run.stop)
+        if store.notice is not None:
+            run.apply(NoticeGiven(text=store.notice))
+        return run
+
+    def _broker(self, cell: CellSide, run: Run) -> ApprovalBroker:
+        return ApprovalBroker(
+            cell.main,
+            source=cell.source,
+            can_input=cell.can_input,
+            ready_timeout=cell.ready_timeout,
+            on_superseded=lambda request: run.apply(ApprovalSuperseded(id=request.id)),
+        )
+
+    def _input(
+        self,
+        who: Answering,
+        limits: RunLimits,
+        cell: CellSide,
+        broker: ApprovalBroker,
+        *,
+        history: Sequence[ModelMessage],
+        prompt: Sequence[str] | None = None,
+        results: DeferredToolResults | None = None,
+    ) -> RunInput:
+        limit = limits.max_requests or who.request_limit or DEFAULT_MAX_REQUESTS
+        capabilities = [
+            RunPython(runner=KernelPython(cell.shell, cell.main)),
+            ApprovalGate(mode=limits.approve, approver=broker),
+        ]
+        return RunInput(
+            agent=who.agent,
+            model=who.answers,
+            prompt=prompt,
+            history=history,
+            deps=self.deps if who.ours else None,
+            capabilities=capabilities if who.ours else capabilities[1:],
+            request_limit=limit,
+            budget=limits.budget,
+            timeout=limits.timeout,
+            results=results,
+        )
+
+
+def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:
+    if not numbers:
+        return list(waiting)
+    unknown = [number for number in numbers if not 1 <= number <= len(waiting)]
+    if unknown:
+        raise UsageError(f'There is no waiting call {unknown[0]}: `%deep status` lists 1 to {len(waiting)}.')
+    return [waiting[number - 1] for number in numbers]
