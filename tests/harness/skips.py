@@ -28,7 +28,7 @@ Report = TypeVar('Report', pytest.TestReport, pytest.CollectReport)
 
 
 def fail_unless_inherent(report: Report) -> Report:
-    """Turn the report of a skipped test or module into a failure, unless its reason is inherent or skips are allowed."""
+    """Turn the report of a skipped test into a failure, unless its reason is inherent or skips are allowed."""
     if os.environ.get('DEEP_NOTEBOOK_REQUIRE_ALL') != '1' or not report.skipped or hasattr(report, 'wasxfail'):
         return report
     reason = _reason(report)
