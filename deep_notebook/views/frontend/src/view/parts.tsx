@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { ansiToHtml, hasAnsi } from '../ansi';
+import { type DiffLine, parseDiff } from '../diff';
+import { Html } from './html';
+
+/** Keeps a host's shortcuts (JupyterLab's through Lumino) from acting on keys pressed in a control. */
+export const OWN_KEYS = { 'data-lm-suppress-shortcuts': 'true' };
+/** A text field also keeps the browser's own menu, with its paste and spelling. */
+export const OWN_TEXT = { ...OWN_KEYS, 'data-jp-suppress-context-menu': 'true' };
+
+const DIFF_LINES = 400;
+
+let ids = 0;
+
+/** An id of its own in the page; Preact's `useId` repeats itself from one root to the next. */
+export function useUniqueId(): string {
+  const id = useRef('');
+  id.current ||= `dn-${++ids}`;
+  return id.current;
+}
+
+interface ButtonProps {
+  children: ComponentChildren;
+  onClick: (event: MouseEvent) => void;
+  kind?: 'primary' | 'danger' | 'quiet' | 'plain';
+  disabled?: boolean;
+  expanded?: boolean;
+  label?: string | undefined;
+}
+
+export function Button({ children, onClick, kind = 'plain', disabled = false, expanded, label }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      class={`dn-button dn-${kind}`}
+      disabled={disabled}
+      aria-expanded={expanded}
+      aria-label={label}
+      onClick={onClick}
+      {...OWN_KEYS}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** A button that opens and closes what follows it. */
+export function Toggle({ open, onToggle, children }: { open: boolean; onToggle: () => void; children: string }) {
+  return (
+    <Button kind="quiet" expanded={open} onClick={onToggle}>
+      <span class="dn-chevron" aria-hidden="true" />
+      {children}
+    </Button>
+  );
+}
+
+export function Diff({ diff, label }: { diff: string; label: string }) {
+  const [all, setAll] = useState(false);
+  const lines = parseDiff(diff);
+  const shown = all ? lines : lines.slice(0, DIFF_LINES);
+  return (
+    <>
+      <div class="dn-diff dn-scroll" role="group" tabIndex={0} aria-label={label}>
+        <div>
+          {shown.map((line, index) => (
+            <DiffRow key={index} line={line} />
+          ))}
+        </div>
+      </div>
+      {shown.length < lines.length && (
+        <Button kind="quiet" onClick={() => setAll(true)}>
+          Show all {String(lines.length)} lines
+        </Button>
+      )}
+    </>
+  );
+}
+
+function DiffRow({ line: { kind, text } }: { line: DiffLine }) {
+  if (kind === 'add') return <ins class="dn-add">{text}</ins>;
+  if (kind === 'remove') return <del class="dn-remove">{text}</del>;
+  return <span class={`dn-${kind}`}>{text || ' '}</span>;
+}
+
+/** Text of a tool, with a terminal's colours where it has them. */
+export function Output({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="dn-output dn-scroll" role="group" tabIndex={0} aria-label={label}>
+      {hasAnsi(text) ? <Html html={ansiToHtml(text)} /> : text}
+    </div>
+  );
+}
+
+/** A part of the run, named for those who cannot see where it begins. */
+export function Section({ label, kind, children }: { label: string; kind: string; children: ComponentChildren }) {
+  return (
+    <div class={`dn-section dn-${kind}`} role="group" aria-label={label}>
+      {children}
+    </div>
+  );
+}
+
+/** One line of the kernel's words, with `code` set as code. */
+export function Words({ text }: { text: string }) {
+  return <>{text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
+}

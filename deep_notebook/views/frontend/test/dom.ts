@@ -1,0 +1,14 @@
+/** A page for tests; the test script loads it before the tests and what they test. */
+import { JSDOM } from 'jsdom';
+
+const { window } = new JSDOM('<!doctype html><html lang="en"><title>test</title><body></body></html>', {
+  pretendToBeVisual: true,
+  url: 'http://localhost/',
+});
+
+for (const name of ['window', 'document', 'HTMLElement', 'Node', 'Element', 'NodeFilter', 'DocumentFragment']) {
+  Object.defineProperty(globalThis, name, { value: name === 'window' ? window : window[name], configurable: true });
+}
+for (const name of ['requestAnimationFrame', 'cancelAnimationFrame'] as const) {
+  Object.defineProperty(globalThis, name, { value: window[name].bind(window), configurable: true });
+}

@@ -1,0 +1,440 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import axe from 'axe-core';
+import { act } from 'preact/test-utils';
+import { FakeModel } from '../dev/model';
+import { all, done, failed, long, questions, running, starting, stopped, suspended, waiting } from '../dev/states';
+import widget from '../src/index';
+import type { RunState } from '../src/protocol';
+
+const closing: (() => void)[] = [];
+afterEach(async () => {
+  await act(() => {
+    for (const close of closing.splice(0)) close();
+  });
+  document.body.replaceChildren();
+});
+
+interface Shown {
+  model: FakeModel;
+  el: HTMLElement;
+  /** The text as it is read, without what is only for the ear. */
+  text(): string;
+  button(name: string, index?: number): HTMLButtonElement;
+  click(name: string, index?: number, detail?: number): Promise<void>;
+  type(selector: string, text: string): Promise<void>;
+  key(selector: string, init: KeyboardEventInit): Promise<KeyboardEvent>;
+}
+
+async function show(state: RunState, { alive = true, views = 1 } = {}): Promise<Shown> {
+  const model = new FakeModel(state, alive);
+  const { initialize, render } = widget();
+  closing.push(initialize({ model }));
+  const els = Array.from({ length: views }, () => document.body.appendChild(document.createElement('div')));
+  await act(() => {
+    for (const el of els) closing.push(render({ model, el }));
+  });
+  const el = els[0] as HTMLElement;
+  const buttons = (name: string) =>
+    [...el.querySelectorAll('button')].filter(({ textContent }) => textContent?.trim() === name);
+  const find = <T extends HTMLElement>(selector: string): T => {
+    const found = el.querySelector<T>(selector);
+    assert.ok(found, `${selector} is not there`);
+    return found;
+  };
+  const shown: Shown = {
+    model,
+    el,
+    text() {
+      const copy = el.cloneNode(true) as HTMLElement;
+      for (const unseen of copy.querySelectorAll('.dn-unseen')) unseen.remove();
+      return copy.textContent ?? '';
+    },
+    button(name, index = 0) {
+      const button = buttons(name)[index];
+      assert.ok(
+        button,
+        `no button ${name} in: ${[...el.querySelectorAll('button')].map(b => b.textContent).join(', ')}`,
+      );
+      return button;
+    },
+    async click(name, index = 0, detail = 1) {
+      const event = new window.MouseEvent('click', { bubbles: true, detail });
+      await act(() => void shown.button(name, index).dispatchEvent(event));
+    },
+    async type(selector, text) {
+      const field = find<HTMLInputElement>(selector);
+      field.value = text;
+      await act(() => void field.dispatchEvent(new window.Event('input', { bubbles: true })));
+    },
+    async key(selector, init) {
+      const event = new window.KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init });
+      await act(() => void find(selector).dispatchEvent(event));
+      return event;
+    },
+  };
+  return shown;
+}
+
+const labels = (el: HTMLElement): (string | null)[] =>
+  [...el.querySelectorAll('.dn-section')].map(section => section.getAttribute('aria-label'));
+
+test('a waiting run shows plan, work and the question, in this order', async () => {
+  const { el, text } = await show(waiting);
+  assert.deepEqual(labels(el), ['plan', 'work', 'A question for you']);
+  for (const words of [
+    'Waiting for you',
+    'no cost',
+    'Plan · 1 of 3',
+    'Work · 3 tools, 0.4 s',
+    'asked by main',
+    '--- (new)',
+  ]) {
+    assert.ok(text().includes(words), words);
+  }
+  assert.equal(el.querySelector('.dn-title code')?.textContent, 'report.md');
+  assert.equal(el.querySelectorAll('ins').length, 5);
+});
+
+test('a finished run shows the answer first and folds the work away', async () => {
+  const { el, text, button, click } = await show(done);
+  assert.deepEqual(labels(el), ['Answer', 'plan, work and changes']);
+  assert.ok(!text().includes('read_file'));
+  assert.equal(button('Work · 4 tools, 0.9 s').getAttribute('aria-expanded'), 'false');
+  await click('Work · 4 tools, 0.9 s');
+  assert.ok(text().includes('read_file'));
+  await click('View diff');
+  assert.equal(el.querySelectorAll('.dn-diff').length, 1);
+});
+
+test('a run that ends folds by itself, but not what the person has opened or closed', async () => {
+  const { model, text, click } = await show(running);
+  await click('Plan · 1 of 3');
+  await act(() => model.become(done));
+  assert.ok(!text().includes('read_file'));
+  await act(() => model.become({ ...running }));
+  assert.ok(text().includes('read_file'));
+  assert.ok(!text().includes('Check the file'));
+});
+
+test('a stopped run keeps its work in sight and says what to do next', async () => {
+  const { text } = await show(stopped);
+  for (const words of ['Stopped by you', '$0.07 of $0.50', 'config.yaml · denied: "keep the port"', 'is intact']) {
+    assert.ok(text().includes(words), words);
+  }
+});
+
+test('a failed replay says both', async () => {
+  const { text, el } = await show(failed);
+  assert.ok(text().includes('Replayed · recorded with a scripted model'));
+  assert.equal(el.querySelector('.dn-error code')?.textContent, '.env');
+});
+
+test('approve sends one decision, also on a double click, and waits for the kernel', async () => {
+  const { model, text, button, click } = await show(waiting);
+  await click('Approve');
+  await click('Approve', 0, 2);
+  assert.deepEqual(model.of('decision'), [
+    { kind: 'decision', id: 'call_3', verdict: 'approve', text: null, reason: null, scope: 'once' },
+  ]);
+  assert.ok(text().includes('approval sent…'));
+  for (const name of ['Approve', 'Edit first…', 'Deny…']) assert.equal(button(name).disabled, true, name);
+  assert.ok(text().includes('Waiting for you'));
+  await act(() => model.become(done));
+  assert.ok(text().includes('Done'));
+});
+
+test('the second click of a double click does not hit the question that moved there', async () => {
+  const { model, click } = await show(questions);
+  await click('Approve', 0, 1);
+  await click('Approve', 1, 2);
+  assert.equal(model.of('decision').length, 1);
+});
+
+test('questions are answered apart', async () => {
+  const { model, click, type } = await show(questions);
+  await click('Deny…', 1);
+  await type('.dn-form input', 'not now');
+  await click('Deny');
+  await click('Approve', 0);
+  assert.deepEqual(
+    model.of('decision').map(message => 'id' in message && [message.id, message.verdict, message.reason]),
+    [
+      ['call_4', 'deny', 'not now'],
+      ['call_3', 'approve', null],
+    ],
+  );
+});
+
+test('an edited text goes with the approval', async () => {
+  const { model, click, type } = await show(waiting);
+  await click('Edit first…');
+  assert.equal(document.activeElement?.tagName, 'TEXTAREA');
+  await type('textarea', '# Sales\n');
+  await click('Approve edited');
+  assert.deepEqual(model.of('decision').at(-1), {
+    kind: 'decision',
+    id: 'call_3',
+    verdict: 'approve',
+    text: '# Sales\n',
+    reason: null,
+    scope: 'once',
+  });
+});
+
+test('a text that was looked at and left alone is a plain approval', async () => {
+  const { model, click } = await show(waiting);
+  await click('Edit first…');
+  await click('Approve edited');
+  assert.equal((model.of('decision')[0] as { text: string | null }).text, null);
+});
+
+test('an edited text keeps its line endings', async () => {
+  const [question] = waiting.approvals;
+  const crlf = { ...question, editable: { name: 'content', text: 'a\r\nb\r\n' } };
+  const { model, click, type } = await show({ ...waiting, approvals: [crlf] } as RunState);
+  await click('Edit first…');
+  await type('textarea', 'a\nc\n');
+  await click('Approve edited');
+  assert.equal((model.of('decision')[0] as { text: string }).text, 'a\r\nc\r\n');
+});
+
+test('escape goes back and keeps what was typed, and the place of the keyboard', async () => {
+  const { el, click, type, key } = await show(waiting);
+  await click('Deny…');
+  await type('.dn-form input', 'because');
+  await key('.dn-form input', { key: 'Escape' });
+  await new Promise(resolve => requestAnimationFrame(resolve));
+  assert.equal(document.activeElement?.textContent, 'Deny…');
+  await click('Deny…');
+  assert.equal(el.querySelector<HTMLInputElement>('.dn-form input')?.value, 'because');
+});
+
+test('the keyboard alone denies with a reason', async () => {
+  const { model, click, type, key } = await show(waiting);
+  await click('Deny…');
+  await type('.dn-form input', ' keep it ');
+  await key('.dn-form input', { key: 'Enter' });
+  assert.equal((model.of('decision')[0] as { reason: string }).reason, 'keep it');
+});
+
+test('the keyboard alone approves an edited text', async () => {
+  const { model, click, type, key } = await show(waiting);
+  await click('Edit first…');
+  await type('textarea', 'x');
+  await key('textarea', { key: 'Enter' });
+  assert.equal(model.of('decision').length, 0);
+  await key('textarea', { key: 'Enter', ctrlKey: true });
+  assert.equal(model.of('decision').length, 1);
+});
+
+test('the rest of a run is approved for a tool or for a path, with two clicks', async () => {
+  for (const [name, scope] of [
+    ['for write_file', 'tool'],
+    ['for report.md', 'path'],
+  ] as const) {
+    const { model, click } = await show(waiting);
+    await click('Approve the rest of this run');
+    assert.equal(model.of('decision').length, 0);
+    await click(name);
+    assert.equal((model.of('decision')[0] as { scope: string }).scope, scope);
+  }
+});
+
+test('what is not answered here has no buttons', async () => {
+  const [question] = waiting.approvals;
+  const elsewhere = await show({ ...waiting, approvals: [{ ...question, state: 'superseded' }] } as RunState);
+  assert.ok(elsewhere.text().includes('asked again elsewhere'));
+  assert.equal(elsewhere.el.querySelectorAll('.dn-ask button').length, 0);
+  const later = await show(suspended);
+  assert.ok(later.text().includes('waiting for %deep approve or %deep deny'));
+  assert.equal(later.el.querySelectorAll('.dn-ask button').length, 0);
+});
+
+test('when a question goes away the keyboard stays in the run', async () => {
+  const { model, el, click } = await show(waiting);
+  await click('Approve');
+  assert.equal(document.activeElement, el.querySelector('.dn-ask'));
+  await act(() => model.become(running));
+  assert.equal(document.activeElement, el.querySelector('.dn-run'));
+});
+
+test('stop is sent once and says so', async () => {
+  const { model, button, click } = await show(running);
+  await click('Stop');
+  assert.equal(button('Stopping…').disabled, true);
+  assert.equal(model.of('stop').length, 1);
+});
+
+test('without a kernel nothing looks alive', async () => {
+  const { model, el, text, button } = await show(waiting, { alive: false });
+  model.broken = true;
+  await act(() => model.trigger('comm_live_update'));
+  assert.ok(text().includes('Not connected to the kernel'));
+  assert.ok(text().includes('%deep show 3'));
+  assert.equal(button('Approve').disabled, true);
+  assert.equal(
+    [...el.querySelectorAll('button')].some(({ textContent }) => textContent === 'Stop'),
+    false,
+  );
+});
+
+test('views of one run share everything, and no id', async () => {
+  const { model, el, click, type } = await show(questions, { views: 2 });
+  await click('Edit first…');
+  await type('textarea', 'shared');
+  const other = el.nextElementSibling as HTMLElement;
+  assert.equal(other.querySelector('textarea')?.value, 'shared');
+  await click('Approve edited');
+  assert.ok(other.textContent?.includes('approval sent…'));
+  assert.equal(model.of('decision').length, 1);
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('what is typed stays when a view is torn down and drawn again', async () => {
+  const model = new FakeModel(waiting);
+  const { initialize, render } = widget();
+  closing.push(initialize({ model }));
+  const el = document.body.appendChild(document.createElement('div'));
+  let close = () => {};
+  await act(() => {
+    close = render({ model, el });
+  });
+  await act(() => [...el.querySelectorAll('button')].find(({ textContent }) => textContent === 'Edit first…')?.click());
+  const field = el.querySelector('textarea') as HTMLTextAreaElement;
+  field.value = 'half a';
+  await act(() => void field.dispatchEvent(new window.Event('input', { bubbles: true })));
+  await act(() => close());
+  await act(() => void closing.push(render({ model, el })));
+  assert.equal(el.querySelector('textarea')?.value, 'half a');
+});
+
+test('keys in a field reach nobody else, and every control keeps the shortcuts of JupyterLab away', async () => {
+  const { el, click, key } = await show(waiting);
+  let heard = 0;
+  document.body.addEventListener('keydown', () => (heard += 1), { once: true });
+  await click('Edit first…');
+  await key('textarea', { key: 'd' });
+  assert.equal(heard, 0);
+  for (const control of el.querySelectorAll('button, summary, textarea, input')) {
+    assert.ok(control.hasAttribute('data-lm-suppress-shortcuts'), control.outerHTML);
+  }
+});
+
+test('the answer streams as Markdown', async () => {
+  const { model, el } = await show(running);
+  const table = el.querySelector('.dn-answer table');
+  await act(() => model.tell({ kind: 'patch', seq: 1, ops: [['append', ['answer'], 'port, `a`']] }));
+  assert.equal(el.querySelector('.dn-answer table'), table, 'what stands is not drawn again');
+  assert.ok(el.querySelector('.dn-answer')?.textContent?.includes('I am writing the report, a'));
+});
+
+test('math is typeset by the page once it stands, and a formula that does more is not', async () => {
+  const typeset: string[] = [];
+  const model = Object.assign(
+    new FakeModel({ ...running, answer: 'a \\(x\\) b \\(\\href{javascript:alert(1)}{y}\\)\n\nnow \\(z\\)' }),
+    {
+      widget_manager: {
+        rendermime: { latexTypesetter: { typeset: (e: HTMLElement) => typeset.push(e.textContent ?? '') } },
+      },
+    },
+  );
+  const { initialize, render } = widget();
+  closing.push(initialize({ model }));
+  const el = document.body.appendChild(document.createElement('div'));
+  await act(() => void closing.push(render({ model, el })));
+  assert.deepEqual(typeset, ['\\(x\\)']);
+  await act(() => model.become({ ...model.state, phase: 'done' }));
+  assert.ok(typeset.includes('\\(z\\)'));
+  assert.ok(!typeset.join().includes('href'));
+});
+
+test('a tool opens to what it was given and what it gave back', async () => {
+  const { el } = await show(running);
+  const details = [...el.querySelectorAll<HTMLDetailsElement>('.dn-tool details')][1] as HTMLDetailsElement;
+  await act(async () => {
+    details.open = true;
+    details.dispatchEvent(new window.Event('toggle'));
+  });
+  assert.ok(details.textContent?.includes('1 failed <b>not bold</b>'));
+  assert.equal(details.querySelector('.ansi-green-fg')?.textContent, 'passed');
+  assert.equal(el.querySelectorAll('.dn-tool img[src^="data:image/"]').length, 1);
+});
+
+test('only pictures are drawn as pictures', async () => {
+  const [step] = waiting.steps;
+  const images = [{ media_type: 'text/html', data: 'AAAA' }];
+  const { el } = await show({ ...waiting, steps: [{ ...step, images }] } as RunState);
+  assert.equal(el.querySelectorAll('img').length, 0);
+});
+
+test('a long log shows its end, and the rest on demand', async () => {
+  const { el, click } = await show(long);
+  assert.equal(el.querySelectorAll('.dn-tool').length, 60);
+  assert.ok(el.querySelector('.dn-log')?.textContent?.includes('part-149.csv'));
+  await click('Show 90 earlier steps');
+  assert.equal(el.querySelectorAll('.dn-tool').length, 150);
+});
+
+test('a long diff shows its beginning, and the rest on demand', async () => {
+  const [question] = waiting.approvals;
+  const diff = `--- /dev/null\n+++ a\n@@ -0,0 +1,900 @@\n${'+x\n'.repeat(900)}`;
+  const { el, click } = await show({ ...waiting, approvals: [{ ...question, diff }] } as RunState);
+  assert.ok(el.querySelectorAll('ins').length < 500);
+  await click('Show all 901 lines');
+  assert.equal(el.querySelectorAll('ins').length, 900);
+});
+
+test('one polite region says what happens', async () => {
+  const { model, el } = await show(starting);
+  assert.equal(el.querySelectorAll('[aria-live]').length, 1);
+  await act(() => model.become(waiting));
+  assert.equal(el.querySelector('[aria-live=polite]')?.textContent, 'Waiting for you: Write report.md?');
+  await act(() => model.become(done));
+  assert.equal(el.querySelector('[aria-live=polite]')?.textContent, 'Done.');
+});
+
+test('what the tools say is text', async () => {
+  const evil = '<img src=x onerror=alert(1)>';
+  const [step] = waiting.steps;
+  const [question] = waiting.approvals;
+  const { el } = await show({
+    ...waiting,
+    prompt: evil,
+    banner: evil,
+    notice: evil,
+    error: evil,
+    model: { ...waiting.model, label: evil },
+    todos: [{ id: '1', content: evil, status: 'pending' }],
+    steps: [{ ...step, name: evil, summary: evil, args: evil, result: evil, note: evil }],
+    approvals: [{ ...question, title: evil, path: evil, detail: evil, diff: evil, args: evil, asked_by: evil }],
+    files: [{ path: evil, added: 1, removed: 1, diff: evil }],
+    thinking: evil,
+  } as RunState);
+  assert.equal(el.querySelectorAll('img').length, 0);
+});
+
+/** `region` is for whole pages; contrast needs a browser, where `tests/browser` measures it. */
+const OFF = { region: { enabled: false }, 'color-contrast': { enabled: false } };
+
+for (const [name, state] of Object.entries(all)) {
+  for (const mode of ['', 'Edit first…', 'Deny…', 'Approve the rest of this run']) {
+    if (mode && !state.approvals.some(approval => approval.state === 'pending')) continue;
+    test(`axe finds nothing in ${name} ${mode}`, async () => {
+      const { el, click } = await show(state);
+      if (mode) await click(mode);
+      for (const details of el.querySelectorAll('details')) {
+        await act(async () => {
+          details.open = true;
+          details.dispatchEvent(new window.Event('toggle'));
+        });
+      }
+      const { violations } = await axe.run(el, { rules: OFF });
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+        [],
+      );
+    });
+  }
+}

@@ -1,0 +1,277 @@
+"""The live view of a run: an anywidget that is told what changed, and that sends back what the person clicks.
+
+Everything travels in custom messages, because a trait change may be swallowed while a cell awaits (ipykernel 7.4).
+The kernel sends `{'kind': 'snapshot', 'seq', 'state'}` and `{'kind': 'patch', 'seq', 'ops'}`; the front end sends
+`ready`, `resync`, `stop` and `decision`. The one synced trait holds what a snapshot message holds, so that a view
+that is created anew, as after a page reload, shows the run before it has exchanged a word with the kernel.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anywidget
+import comm
+import traitlets
+from IPython.display import display
+from pydantic import JsonValue
+
+from deep_notebook.capabilities.approvals import ApprovalDecision
+
+from . import RunView, delta, static_html, text
+from .run_state import RunState, to_json
+
+__all__ = ['PATCH_INTERVAL', 'RunWidget', 'WidgetView']
+
+PATCH_INTERVAL = 0.05
+"""Seconds between two patches at least: twenty a second look fluent and leave the page time to draw."""
+
+OnDecision: TypeAlias = Callable[[str, ApprovalDecision], None]
+OnStop: TypeAlias = Callable[[], None]
+
+_STATIC = Path(__file__).parent / 'static'
+_log = logging.getLogger(__name__)
+
+
+def _present(_: object, widget: RunWidget) -> dict[str, JsonValue]:
+    return widget.present()
+
+
+def _unchanged(_: object, widget: RunWidget) -> Any:
+    return widget.snapshot
+
+
+class RunWidget(anywidget.AnyWidget):
+    """The widget itself: the bundled front end, and messages turned into calls.
+
+    Callbacks come on whatever thread the kernel reads messages on, so they may do no more than hand over.
+
+    Args:
+        run: The number of the run.
+        present: Returns the snapshot as it is now; called on any thread.
+        on_ready: Called when a front end wants the state: it has just loaded, or missed a patch.
+        on_decision: Called with a tool call's id and the answer to it, possibly more than once for one id.
+        on_stop: Called when the person presses Stop.
+    """
+
+    _esm = _STATIC / 'widget.js'
+    _css = _STATIC / 'widget.css'
+
+    snapshot = traitlets.Any().tag(sync=True, to_json=_present, from_json=_unchanged)
+    """Never assigned: whoever asks for it gets the present state."""
+
+    def __init__(
+        self,
+        run: str,
+        *,
+        present: Callable[[], dict[str, JsonValue]],
+        on_ready: Callable[[], None],
+        on_decision: OnDecision,
+        on_stop: OnStop,
+    ) -> None:
+        self.run = run
+        self.present = present
+        self._on_ready = on_ready
+        self._on_decision = on_decision
+        self._on_stop = on_stop
+        self.on_msg(self._received)
+        super().__init__()
+
+    def __repr__(self) -> str:
+        return f'deep run {self.run}'
+
+    def close(self) -> None:
+        """Close the comm, and that of the layout which every widget brings along."""
+        layout = self.layout if self.comm is not None else None
+        super().close()
+        if layout is not None:
+            layout.close()
+
+    def _received(self, _: object, content: object, __: object) -> None:
+        match content:
+            case {'kind': 'ready' | 'resync'}:
+                self._on_ready()
+            case {'kind': 'stop'}:
+                self._on_stop()
+            case {'kind': 'decision', 'id': str(id), **rest} if (decision := _decision(rest)) is not None:
+                self._on_decision(id, decision)
+            case _:
+                _log.warning('Ignored a message of the front end that says nothing known: %.200r', content)
+
+
+def _decision(content: Mapping[Any, object]) -> ApprovalDecision | None:
+    """Return what the person decided, or `None` when `content` is not one whole decision."""
+    edited, reason = content.get('text'), content.get('reason')
+    if not (edited is None or isinstance(edited, str)) or not (reason is None or isinstance(reason, str)):
+        return None
+    match content.get('verdict'), content.get('scope', 'once'):
+        case 'approve', 'once' | 'tool' | 'path' as scope:
+            return ApprovalDecision(verdict='approve', edited=edited, scope=scope, channel='widget')
+        case 'deny', _:
+            return ApprovalDecision(verdict='deny', reason=reason, channel='widget')
+        case _:
+            return None
+
+
+def _show(output: RunWidget | dict[str, str], **options: Any) -> None:
+    display(output, raw=isinstance(output, dict), **options)  # type: ignore[no-untyped-call]
+
+
+class WidgetView(RunView):
+    """Draws a run as a `RunWidget` while it goes on, and leaves static HTML and text at its end.
+
+    Where no comm can be opened it is a `TextView`. A comm that breaks ends the live view, never the run.
+
+    Args:
+        interval: Seconds between two patches at least.
+    """
+
+    def __init__(self, *, interval: float = PATCH_INTERVAL) -> None:
+        self._interval = interval
+        self._decision_callbacks: list[OnDecision] = []
+        self._stop_callbacks: list[OnStop] = []
+        self._ready = asyncio.Event()
+        self._widget: RunWidget | None = None
+        self._instead: RunView | None = None
+        self._display_id = uuid.uuid4().hex
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsent: RunState | None = None
+        self._shown: tuple[int, dict[str, JsonValue]] = (0, {})
+
+    def on_decision(self, callback: OnDecision) -> None:
+        """Call `callback(id, decision)` for each click, on any thread; an id can come more than once."""
+        self._decision_callbacks.append(callback)
+
+    def on_stop(self, callback: OnStop) -> None:
+        """Call `callback` when the person presses Stop, on any thread."""
+        self._stop_callbacks.append(callback)
+
+    async def wait_ready(self, timeout: float) -> bool:
+        """Return whether a front end has loaded the view, waiting for it up to `timeout` seconds."""
+        if self._widget is None:
+            return False
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ready.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def open(self, state: RunState) -> None:
+        """Show the run."""
+        self._loop = asyncio.get_running_loop()
+        self._context = contextvars.copy_context()
+        self._shown = (0, to_json(state))
+        self._widget = self._create(state.run)
+        if self._widget is None:
+            self._instead = text.TextView()
+            self._instead.open(state)
+        else:
+            _show(self._widget, display_id=self._display_id)
+
+    def update(self, state: RunState) -> None:
+        """Show `state`: now, or with the next patch that is due."""
+        if self._instead is not None:
+            self._instead.update(state)
+            return
+        self._unsent = state
+        if self._timer is None:
+            self._send_patch()
+
+    def close(self, state: RunState) -> None:
+        """Show the final `state` and put static HTML and text in the widget's place."""
+        if self._instead is not None:
+            self._instead.close(state)
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._unsent = state
+        self._send_patch()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._leave({'text/html': static_html.render(state), 'text/plain': text.render(state)})
+        if self._widget is not None:
+            self._try(self._widget.close)
+
+    def _leave(self, bundle: dict[str, str]) -> None:
+        if self._ready.is_set():
+            _show(bundle, display_id=self._display_id, update=True)
+            return
+        # Nobody loaded the widget. A front end without comms may not follow updates of an output either.
+        _show({'text/plain': ''}, display_id=self._display_id, update=True)
+        _show(bundle)
+
+    def _create(self, run: str) -> RunWidget | None:
+        try:
+            widget = RunWidget(
+                run,
+                present=self._snapshot,
+                on_ready=lambda: self._hand_over(self._front_end_ready),
+                on_decision=self._tell_decision,
+                on_stop=self._tell_stop,
+            )
+        except Exception:
+            _log.warning('No live view: a comm could not be opened.', exc_info=True)
+            return None
+        return None if isinstance(widget.comm, comm.DummyComm) else widget
+
+    def _tell_decision(self, id: str, decision: ApprovalDecision) -> None:
+        for tell in self._decision_callbacks:
+            tell(id, decision)
+
+    def _tell_stop(self) -> None:
+        for tell in self._stop_callbacks:
+            tell()
+
+    def _hand_over(self, call: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, context=self._context)
+        except RuntimeError:
+            _log.debug('A front end spoke after the run had ended.')
+
+    def _front_end_ready(self) -> None:
+        self._ready.set()
+        if self._widget is not None:
+            self._send({'kind': 'snapshot', **self._snapshot()})
+
+    def _snapshot(self) -> dict[str, JsonValue]:
+        """Return the state that was last sent, with the time that has passed since."""
+        seq, state = self._shown
+        if state.get('phase') in ('starting', 'running', 'waiting'):
+            started, elapsed = state['started'], state['elapsed']
+            if isinstance(started, float) and isinstance(elapsed, float):
+                state = {**state, 'elapsed': max(elapsed, round(time.time() - started, 1))}
+        return {'seq': seq, 'state': state}
+
+    def _send_patch(self) -> None:
+        self._timer = None
+        state, self._unsent = self._unsent, None
+        if state is None:
+            return
+        seq, shown = self._shown
+        new = to_json(state)
+        ops = delta.diff(shown, new)
+        if ops:
+            self._shown = (seq + 1, new)
+            self._send({'kind': 'patch', 'seq': seq + 1, 'ops': ops})
+        self._timer = self._loop.call_later(self._interval, self._send_patch)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self._widget is not None:
+            widget = self._widget
+            self._try(lambda: widget.send(message))
+
+    def _try(self, use_comm: Callable[[], None]) -> None:
+        """Let a comm that breaks take only the live view with it."""
+        try:
+            use_comm()
+        except Exception:
+            _log.warning('The live view ends here: its comm is broken.', exc_info=True)
+            self._widget = None
