@@ -15,8 +15,12 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-__all__ = ['MASK', 'is_secret_name', 'mask_secrets']
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+__all__ = ['MASK', 'is_secret_name', 'mask_secrets', 'mask_value']
 
 MASK = '…[masked]'
 
@@ -89,7 +93,34 @@ def mask_secrets(text: str) -> str:
     Args:
         text: Any text: a prompt, tool arguments, a diff, the output of a command, JSON.
     """
-    pattern = _environment_pattern(_secret_values(os.environ))
+    return _mask(text, _environment_pattern(_secret_values(os.environ)))
+
+
+def mask_value(value: JsonValue) -> JsonValue:
+    """Return JSON with every string masked; a string under a secret-looking key is masked as a whole.
+
+    Args:
+        value: Such as the arguments of a tool call: `{"password": "hunter2"}`.
+    """
+    return _mask_json(value, '', _environment_pattern(_secret_values(os.environ)))
+
+
+def _mask_json(value: JsonValue, key: str, pattern: re.Pattern[str] | None) -> JsonValue:
+    if isinstance(value, str):
+        assignment = f'{key}="{value}"'
+        return (
+            MASK
+            if key and _ASSIGNMENT.sub(_mask_assignment, assignment) == f'{key}="{MASK}"'
+            else _mask(value, pattern)
+        )
+    if isinstance(value, dict):
+        return {name: _mask_json(item, name, pattern) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_mask_json(item, key, pattern) for item in value]
+    return value
+
+
+def _mask(text: str, pattern: re.Pattern[str] | None) -> str:
     if pattern is not None:
         text = pattern.sub(MASK, text)
     if '-----BEGIN' in text:

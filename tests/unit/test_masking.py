@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
-from deep_notebook.masking import MASK, is_secret_name, mask_secrets
+from deep_notebook.masking import MASK, is_secret_name, mask_secrets, mask_value
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,27 @@ def test_masking_twice_changes_nothing_more(case: Case) -> None:
 @pytest.mark.parametrize('text', ORDINARY)
 def test_ordinary_text_is_untouched(text: str) -> None:
     assert mask_secrets(text) == text
+
+
+def test_json_is_masked_by_its_keys_and_by_its_strings() -> None:
+    arguments: dict[str, JsonValue] = {
+        'password': 'hunter2',
+        'key': 'name',
+        'headers': {'Authorization': 'Bearer abc123def456', 'api_key': ['abcd-1234']},
+        'content': 'api_key = "abcd1234"\n',
+        'count': 3,
+        'password_hint': 'the usual',
+    }
+    masked = mask_value(arguments)
+    assert masked == {
+        'password': MASK,
+        'key': 'name',
+        'headers': {'Authorization': f'Bearer {MASK}', 'api_key': [MASK]},
+        'content': f'api_key = "{MASK}"\n',
+        'count': 3,
+        'password_hint': 'the usual',
+    }
+    assert mask_value(masked) == masked
 
 
 def test_the_values_of_secret_variables_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
