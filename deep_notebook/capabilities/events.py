@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic_ai.messages import CapabilityEvent
 
-from .approvals import ApprovalDecision, ApprovalRequest
+from .approval_types import ApprovalDecision, ApprovalRequest
 
 __all__ = ['ApprovalAskedEvent', 'ApprovalDecidedEvent', 'TodosChangedEvent']
 

@@ -16,7 +16,7 @@ from pydantic_ai.tools import AgentDepsT, Tool, ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.workspaces import SupportsCommands, WorkspaceBackend
 
-from ..approvals import PREVIEW, Preview, PreviewFunction
+from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
 from ..tool_classes import EXECUTE, READ, WRITE
 from .changes import Change, plan_hashline_edit, plan_str_replace_edit, plan_write
@@ -97,15 +97,9 @@ class Filesystem(AbstractCapability[AgentDepsT]):
         )
         tools: list[Tool[AgentDepsT]] = [
             *(Tool(read, metadata={**READ}) for read in (self.ls, self.read_file, self.glob, self.grep)),
-            self._writer(self.write_file, 'write_file', self._preview_write),
-            self._writer(edit, 'edit_file', preview),
-            Tool(
-                self.execute,
-                takes_ctx=True,
-                sequential=True,
-                metadata={**EXECUTE, PREVIEW: _preview_execute},
-                prepare=self._where_commands_run,
-            ),
+            _acting(self.write_file, {**WRITE, PREVIEW: self._preview_write}, _where_writable),
+            _acting(edit, {**WRITE, PREVIEW: preview}, _where_writable, name='edit_file'),
+            _acting(self.execute, {**EXECUTE, PREVIEW: _preview_execute}, self._where_commands_run),
         ]
         return FunctionToolset(tools, id=self.id)
 
@@ -227,13 +221,19 @@ class Filesystem(AbstractCapability[AgentDepsT]):
         )
         return change.preview()
 
-    def _writer(self, write: Callable[..., Any], name: str, preview: PreviewFunction) -> Tool[AgentDepsT]:
-        metadata = {**WRITE, PREVIEW: preview}
-        return Tool(write, name=name, takes_ctx=True, sequential=True, metadata=metadata, prepare=_where_writable)
-
     def _where_commands_run(self, ctx: RunContext[AgentDepsT], tool: ToolDefinition) -> ToolDefinition | None:
         can = isinstance(ctx.workspace.backend, SupportsCommands) and not ctx.workspace.read_only
         return tool if can and self.include_execute is not False else None
+
+
+def _acting(
+    function: Callable[..., Any],
+    metadata: dict[str, Any],
+    prepare: Callable[[RunContext[AgentDepsT], ToolDefinition], ToolDefinition | None],
+    *,
+    name: str | None = None,
+) -> Tool[AgentDepsT]:
+    return Tool(function, takes_ctx=True, name=name, sequential=True, metadata=metadata, prepare=prepare)
 
 
 async def _preview_execute(ctx: RunContext[Any], args: dict[str, Any]) -> Preview:
