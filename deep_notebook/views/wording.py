@@ -136,13 +136,13 @@ def approval_words(approval: Approval) -> str:
             return 'waiting for %deep approve or %deep deny'
 
 
-def meta_words(state: RunState) -> str:
+def meta_words(state: RunState, *, times: bool = True) -> str:
     """Return the line beside the state: model, time, tokens and cost."""
     usage = state.usage
     tokens = usage.input_tokens + usage.output_tokens
     parts = [
         state.model.label or state.model.name,
-        elapsed_words(state.elapsed),
+        elapsed_words(state.elapsed) if times else '',
         tokens_words(tokens) if tokens else '',
         cost_words(usage, local=state.model.local),
     ]

@@ -1,0 +1,204 @@
+"""A run as text: the `text/plain` of a saved cell, and lines in a terminal while things happen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from .plain import plain
+from .run_shape import Approval, FileChange, RunState, SayStep, Step, Todo
+from .run_view import RunView
+from .wording import (
+    approval_words,
+    files_words,
+    meta_words,
+    phase_words,
+    plan_words,
+    seconds_words,
+    tool_totals,
+    work_words,
+)
+
+__all__ = ['TextView', 'render']
+
+_MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
+_TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
+_ASCII = str.maketrans(
+    {'✓': '[ok]', '✗': '[x]', '■': '[!]', '◐': '[~]', '○': '[ ]', '·': '-', '−': '-', '…': '...', '→': '->', '–': '-'}
+)
+
+
+def render(state: RunState) -> str:
+    """Return `state` as text without colours.
+
+    It says nothing of times, so that a run that is repeated with the same result has the same text.
+    """
+    blocks = [
+        [_state_line(state, times=False), *filter(None, [state.banner and plain(state.banner)])],
+        list(_plan(state.todos)),
+        list(_work(state)),
+        [line for approval in state.approvals if approval.state == 'suspended' for line in _question(approval)],
+        [f'Error: {plain(state.error)}'] if state.error else [],
+        [plain(state.answer).strip()] if state.answer.strip() else [],
+        list(_files(state.files)),
+        [plain(state.notice)] if state.notice else [],
+    ]
+    return '\n\n'.join('\n'.join(block) for block in blocks if block)
+
+
+def _state_line(state: RunState, *, times: bool) -> str:
+    words = [phase_words(state.phase, error=state.error), meta_words(state, times=times)]
+    return plain(' · '.join(filter(None, words)))
+
+
+def _plan(todos: Iterable[Todo]) -> Iterator[str]:
+    todos = list(todos)
+    if not todos:
+        return
+    yield plan_words(sum(todo.status == 'completed' for todo in todos), len(todos))
+    for todo in todos:
+        blocked = ' (blocked)' if todo.status == 'blocked' else ''
+        yield plain(f'  {_TODO_MARKS[todo.status]} {todo.content}{blocked}')
+
+
+def _work(state: RunState) -> Iterator[str]:
+    if not state.steps:
+        return
+    count, _ = tool_totals(state)
+    yield work_words(count, None)
+    approvals = {approval.id: approval for approval in state.approvals}
+    for step in state.steps:
+        yield from (f'  {line}' for line in _step_lines(step, approvals))
+
+
+def _step_lines(step: Step, approvals: dict[str, Approval], *, times: bool = False) -> list[str]:
+    if isinstance(step, SayStep):
+        return plain(step.text).splitlines()
+    words = [step.summary, step.note or '']
+    approval = approvals.get(step.id)
+    if approval is not None and approval.state in ('approved', 'edited'):
+        words.append(approval_words(approval))
+    line = f'{_MARKS[step.status]} {step.name}  {" · ".join(filter(None, words))}'.rstrip()
+    if times and step.seconds is not None:
+        line += f'  {seconds_words(step.seconds)}'
+    return [' '.join(plain(line).splitlines())]
+
+
+def _question(approval: Approval) -> Iterator[str]:
+    beside = ' · '.join(filter(None, [approval.detail, f'asked by {approval.asked_by}']))
+    yield plain(f'? {approval.title} [{approval.tool_class}] {beside}')
+    for line in _one_line_args(approval.args) if approval.diff else plain(approval.args).splitlines():
+        yield f'    {line}'
+    for line in plain(approval.diff or '').splitlines():
+        yield f'    {line}'
+
+
+def _one_line_args(args: str) -> Iterator[str]:
+    """Yield the arguments, of those over several lines only how many: the diff below them has the lines."""
+    lines = plain(args).splitlines()
+    for index, line in enumerate(lines):
+        if line.startswith('  ') or not line:
+            continue
+        below = next((n for n, it in enumerate(lines[index + 1 :]) if it and not it.startswith('  ')), None)
+        count = len(lines) - index - 1 if below is None else below
+        yield f'{line} {count} lines' if line.endswith(':') and count else line
+
+
+def _files(files: Iterable[FileChange]) -> Iterator[str]:
+    files = list(files)
+    if not files:
+        return
+    yield files_words(len(files))
+    for file in files:
+        counts = [f'+{file.added}'] if file.added or not file.removed else []
+        counts += [f'−{file.removed}'] if file.removed else []
+        yield plain(f'  {file.path}  {" ".join(counts)}')
+
+
+class TextView(RunView):
+    """Prints what happens, line by line, to a terminal or any other stream of text.
+
+    Args:
+        stream: Where to print, by default what `sys.stdout` is at the time of printing.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._todos: tuple[Todo, ...] = ()
+        self._tools: set[str] = set()
+        self._says = 0
+        self._asked: set[str] = set()
+        self._lines = 0
+
+    def open(self, state: RunState) -> None:
+        """Say who answers."""
+        label = state.model.label or state.model.name
+        self._print(filter(None, [label, state.banner]))
+
+    def update(self, state: RunState) -> None:
+        """Print what is new: finished steps, changes of the plan, questions, and in a terminal the answer so far."""
+        self._print(self._news(state))
+        if not state.answer:
+            self._lines = 0
+        elif self._out.isatty():
+            self._print(self._spoken(state.answer, complete=False))
+
+    def close(self, state: RunState) -> None:
+        """Print the rest of the answer, what changed, and how the run ended."""
+        self._print(self._news(state))
+        self._print(self._spoken(state.answer, complete=True))
+        self._print(_files(state.files))
+        error = f'Error: {state.error}' if state.error else None
+        self._print(filter(None, [error, state.notice, _state_line(state, times=True)]))
+
+    @property
+    def _out(self) -> TextIO:
+        return self._stream if self._stream is not None else sys.stdout
+
+    def _news(self, state: RunState) -> Iterator[str]:
+        yield from self._new_steps(state)
+        if state.todos != self._todos:
+            self._todos = state.todos
+            yield from _plan(state.todos)
+        for approval in state.approvals:
+            if approval.state != 'pending':
+                self._asked.discard(approval.id)
+            elif approval.id not in self._asked:
+                self._asked.add(approval.id)
+                yield from _question(approval)
+
+    def _new_steps(self, state: RunState) -> Iterator[str]:
+        approvals = {approval.id: approval for approval in state.approvals}
+        says = 0
+        for step in state.steps:
+            if isinstance(step, SayStep):
+                says += 1
+                if says > self._says:
+                    self._says = says
+                    yield from self._spoken(step.text, complete=True)
+                    self._lines = 0
+            elif step.id not in self._tools and step.status not in ('running', 'waiting'):
+                self._tools.add(step.id)
+                yield from _step_lines(step, approvals, times=True)
+
+    def _spoken(self, text: str, *, complete: bool) -> Iterator[str]:
+        """Yield the lines of `text` that were not printed yet; its last line only when it is `complete`."""
+        lines = plain(text).strip().split('\n') if complete else plain(text).lstrip().split('\n')[:-1]
+        new, self._lines = lines[self._lines :], max(self._lines, len(lines))
+        if lines != ['']:
+            yield from new
+
+    def _print(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            print(_printable(plain(line), self._out.encoding), file=self._out, flush=True)
+
+
+def _printable(line: str, encoding: str | None) -> str:
+    """Return `line` in characters that `encoding` has."""
+    encoding = encoding or 'utf-8'
+    try:
+        line.encode(encoding)
+    except UnicodeEncodeError:
+        return line.translate(_ASCII).encode(encoding, 'replace').decode(encoding)
+    return line
