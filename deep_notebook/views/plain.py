@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ['plain']
+__all__ = ['plain', 'revealed']
 
 _ESCAPES = re.compile(
     r'\x1b(?:\[[0-?]*[ -/]*[@-~]'  # colours, cursor movements
@@ -12,12 +12,14 @@ _ESCAPES = re.compile(
     r'|[ -/]*[0-~])'
     r'|\x9b[0-?]*[ -/]*[@-~]'
 )
-_CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]')
+# Besides control characters those that turn the direction of writing, and so can make code read differently.
+_CONTROLS = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]')
 _OVERWRITTEN = re.compile(r'[^\n]*\r(?!\n|$)', re.MULTILINE)
+_CONTROL_PICTURES = 0x2400
 
 
 def plain(text: str) -> str:
-    """Return `text` without escape sequences, control characters and marks that turn the direction of writing.
+    """Return `text` without escape sequences and control characters.
 
     A line that was drawn over itself, such as a progress bar, appears as it looked last.
     """
@@ -26,3 +28,13 @@ def plain(text: str) -> str:
     if '\r' in text:
         text = _OVERWRITTEN.sub('', text)
     return _CONTROLS.sub('', text)
+
+
+def revealed(text: str) -> str:
+    """Return `text` with a sign in the place of each control character: what is approved must not hide anything."""
+    return _CONTROLS.sub(_picture, text.replace('\r\n', '\n'))
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(_CONTROL_PICTURES + code) if code < 0x20 else f'[U+{code:04X}]'

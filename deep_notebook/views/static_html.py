@@ -18,7 +18,7 @@ from html import escape
 from importlib import resources
 
 from .markdown import render_markdown
-from .plain import plain
+from .plain import plain, revealed
 from .run_shape import Approval, FileChange, Image, Phase, RunState, SayStep, Step, Todo, ToolStep
 from .wording import (
     approval_words,
@@ -49,6 +49,8 @@ _DIFF_STYLES = {
     '@': 'opacity: 0.7',
     'head': 'opacity: 0.7',
 }
+_PICTURES = frozenset({'image/png', 'image/jpeg', 'image/gif', 'image/webp'})
+_BASE64 = re.compile(r'[A-Za-z0-9+/]+={0,2}')
 _CODE = re.compile(r'`([^`\n]+)`')
 
 
@@ -210,23 +212,33 @@ def _says_all(summary: str, args: str) -> bool:
 
 
 def _pictures(steps: Sequence[Step]) -> str:
-    figures = [_picture(image, step) for step in steps if isinstance(step, ToolStep) for image in step.images]
+    figures = [
+        _picture(image, step)
+        for step in steps
+        if isinstance(step, ToolStep)
+        for image in step.images
+        if _is_picture(image)
+    ]
     return f'<div class="dn-part dn-pictures">{"".join(figures)}</div>' if figures else ''
 
 
+def _is_picture(image: Image) -> bool:
+    return image.media_type in _PICTURES and _BASE64.fullmatch(image.data) is not None
+
+
 def _picture(image: Image, step: ToolStep) -> str:
-    source = f'data:{escape(image.media_type)};base64,{escape(image.data)}'
+    source = f'data:{image.media_type};base64,{image.data}'
     name = _text(' · '.join(filter(None, [step.name, step.summary])))
     return f'<figure><img src="{source}" alt="{name}"><figcaption class="dn-label">{name}</figcaption></figure>'
 
 
 def _question(approval: Approval) -> str:
-    title = _text(approval.title)
+    title = escape(revealed(approval.title))
     if approval.path:
-        path = _text(approval.path)
+        path = escape(revealed(approval.path))
         title = title.replace(path, f'<code>{path}</code>', 1)
     beside = _text(' · '.join(filter(None, [approval.detail, f'asked by {approval.asked_by}'])))
-    shown = f'<pre class="dn-wrap">{_text(approval.args)}</pre>'
+    shown = f'<pre class="dn-wrap">{escape(revealed(approval.args))}</pre>'
     if approval.diff:
         shown = _diff(approval.diff) + _fold('All arguments', shown, open=False, kind='dn-more')
     how = '<p>Answer with <code>%deep approve</code> or <code>%deep deny</code>.</p>'
@@ -258,7 +270,7 @@ def _counts(added: int, removed: int) -> str:
 def _diff(diff: str) -> str:
     if not diff.strip():
         return ''
-    lines = plain(diff).rstrip('\n').split('\n')
+    lines = revealed(diff).rstrip('\n').split('\n')
     return f'<pre class="dn-diff">{"".join(map(_diff_line, lines))}</pre>'
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from .plain import plain
+from .plain import plain, revealed
 from .run_shape import Approval, FileChange, RunState, SayStep, Step, Todo
 from .run_view import RunView
 from .wording import (
@@ -38,7 +38,12 @@ def render(state: RunState) -> str:
         [_state_line(state, times=False), *filter(None, [state.banner and plain(state.banner)])],
         list(_plan(state.todos)),
         list(_work(state)),
-        [line for approval in state.approvals if approval.state == 'suspended' for line in _question(approval)],
+        [
+            line
+            for approval in state.approvals
+            if approval.state in ('pending', 'suspended')
+            for line in _question(approval)
+        ],
         [f'Error: {plain(state.error)}'] if state.error else [],
         [plain(state.answer).strip()] if state.answer.strip() else [],
         list(_files(state.files)),
@@ -52,12 +57,13 @@ def _state_line(state: RunState, *, times: bool) -> str:
     return plain(' · '.join(filter(None, words)))
 
 
-def _plan(todos: Iterable[Todo]) -> Iterator[str]:
-    todos = list(todos)
+def _plan(todos: Sequence[Todo], *, known: Sequence[Todo] = ()) -> Iterator[str]:
     if not todos:
         return
     yield plan_words(sum(todo.status == 'completed' for todo in todos), len(todos))
     for todo in todos:
+        if todo in known:
+            continue
         blocked = ' (blocked)' if todo.status == 'blocked' else ''
         yield plain(f'  {_TODO_MARKS[todo.status]} {todo.content}{blocked}')
 
@@ -87,16 +93,16 @@ def _step_lines(step: Step, approvals: dict[str, Approval], *, times: bool = Fal
 
 def _question(approval: Approval) -> Iterator[str]:
     beside = ' · '.join(filter(None, [approval.detail, f'asked by {approval.asked_by}']))
-    yield plain(f'? {approval.title} [{approval.tool_class}] {beside}')
-    for line in _one_line_args(approval.args) if approval.diff else plain(approval.args).splitlines():
+    yield revealed(f'? {approval.title} [{approval.tool_class}] {beside}')
+    for line in _one_line_args(approval.args) if approval.diff else revealed(approval.args).split('\n'):
         yield f'    {line}'
-    for line in plain(approval.diff or '').splitlines():
+    for line in revealed(approval.diff or '').splitlines():
         yield f'    {line}'
 
 
 def _one_line_args(args: str) -> Iterator[str]:
     """Yield the arguments, of those over several lines only how many: the diff below them has the lines."""
-    lines = plain(args).splitlines()
+    lines = revealed(args).splitlines()
     for index, line in enumerate(lines):
         if line.startswith('  ') or not line:
             continue
@@ -105,8 +111,7 @@ def _one_line_args(args: str) -> Iterator[str]:
         yield f'{line} {count} lines' if line.endswith(':') and count else line
 
 
-def _files(files: Iterable[FileChange]) -> Iterator[str]:
-    files = list(files)
+def _files(files: Sequence[FileChange]) -> Iterator[str]:
     if not files:
         return
     yield files_words(len(files))
@@ -159,8 +164,8 @@ class TextView(RunView):
     def _news(self, state: RunState) -> Iterator[str]:
         yield from self._new_steps(state)
         if state.todos != self._todos:
+            yield from _plan(state.todos, known=self._todos)
             self._todos = state.todos
-            yield from _plan(state.todos)
         for approval in state.approvals:
             if approval.state != 'pending':
                 self._asked.discard(approval.id)
