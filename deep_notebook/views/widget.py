@@ -44,10 +44,6 @@ def _present(_: object, widget: RunWidget) -> dict[str, JsonValue]:
     return widget.present()
 
 
-def _unchanged(_: object, widget: RunWidget) -> Any:
-    return widget.snapshot
-
-
 class RunWidget(anywidget.AnyWidget):
     """The widget itself: the bundled front end, and messages turned into calls.
 
@@ -64,7 +60,7 @@ class RunWidget(anywidget.AnyWidget):
     _esm = _STATIC / 'widget.js'
     _css = _STATIC / 'widget.css'
 
-    snapshot = traitlets.Any().tag(sync=True, to_json=_present, from_json=_unchanged)
+    snapshot = traitlets.Any().tag(sync=True, to_json=_present)
     """Never assigned: whoever asks for it gets the present state."""
 
     def __init__(
@@ -121,7 +117,7 @@ def _decision(content: Mapping[Any, object]) -> ApprovalDecision | None:
 
 
 def _show(output: RunWidget | dict[str, str], **options: Any) -> None:
-    display(output, raw=isinstance(output, dict), **options)  # type: ignore[no-untyped-call]
+    display(output, raw=isinstance(output, dict), **options)
 
 
 class WidgetView(RunView):

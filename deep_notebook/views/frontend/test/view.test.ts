@@ -1,80 +1,12 @@
 import assert from 'node:assert/strict';
-import { afterEach, test } from 'node:test';
+import { test } from 'node:test';
 import axe from 'axe-core';
 import { act } from 'preact/test-utils';
 import { FakeModel } from '../dev/model';
-import { all, done, failed, long, questions, running, starting, stopped, suspended, waiting } from '../dev/states';
+import { all, done, failed, long, questions, running, starting, stopped, waiting } from '../dev/states';
 import widget from '../src/index';
 import type { RunState } from '../src/protocol';
-
-const closing: (() => void)[] = [];
-afterEach(async () => {
-  await act(() => {
-    for (const close of closing.splice(0)) close();
-  });
-  document.body.replaceChildren();
-});
-
-interface Shown {
-  model: FakeModel;
-  el: HTMLElement;
-  /** The text as it is read, without what is only for the ear. */
-  text(): string;
-  button(name: string, index?: number): HTMLButtonElement;
-  click(name: string, index?: number, detail?: number): Promise<void>;
-  type(selector: string, text: string): Promise<void>;
-  key(selector: string, init: KeyboardEventInit): Promise<KeyboardEvent>;
-}
-
-async function show(state: RunState, { alive = true, views = 1 } = {}): Promise<Shown> {
-  const model = new FakeModel(state, alive);
-  const { initialize, render } = widget();
-  closing.push(initialize({ model }));
-  const els = Array.from({ length: views }, () => document.body.appendChild(document.createElement('div')));
-  await act(() => {
-    for (const el of els) closing.push(render({ model, el }));
-  });
-  const el = els[0] as HTMLElement;
-  const buttons = (name: string) =>
-    [...el.querySelectorAll('button')].filter(({ textContent }) => textContent?.trim() === name);
-  const find = <T extends HTMLElement>(selector: string): T => {
-    const found = el.querySelector<T>(selector);
-    assert.ok(found, `${selector} is not there`);
-    return found;
-  };
-  const shown: Shown = {
-    model,
-    el,
-    text() {
-      const copy = el.cloneNode(true) as HTMLElement;
-      for (const unseen of copy.querySelectorAll('.dn-unseen')) unseen.remove();
-      return copy.textContent ?? '';
-    },
-    button(name, index = 0) {
-      const button = buttons(name)[index];
-      assert.ok(
-        button,
-        `no button ${name} in: ${[...el.querySelectorAll('button')].map(b => b.textContent).join(', ')}`,
-      );
-      return button;
-    },
-    async click(name, index = 0, detail = 1) {
-      const event = new window.MouseEvent('click', { bubbles: true, detail });
-      await act(() => void shown.button(name, index).dispatchEvent(event));
-    },
-    async type(selector, text) {
-      const field = find<HTMLInputElement>(selector);
-      field.value = text;
-      await act(() => void field.dispatchEvent(new window.Event('input', { bubbles: true })));
-    },
-    async key(selector, init) {
-      const event = new window.KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init });
-      await act(() => void find(selector).dispatchEvent(event));
-      return event;
-    },
-  };
-  return shown;
-}
+import { closing, show } from './show';
 
 const labels = (el: HTMLElement): (string | null)[] =>
   [...el.querySelectorAll('.dn-section')].map(section => section.getAttribute('aria-label'));
@@ -130,135 +62,6 @@ test('a failed replay says both', async () => {
   assert.equal(el.querySelector('.dn-error code')?.textContent, '.env');
 });
 
-test('approve sends one decision, also on a double click, and waits for the kernel', async () => {
-  const { model, text, button, click } = await show(waiting);
-  await click('Approve');
-  await click('Approve', 0, 2);
-  assert.deepEqual(model.of('decision'), [
-    { kind: 'decision', id: 'call_3', verdict: 'approve', text: null, reason: null, scope: 'once' },
-  ]);
-  assert.ok(text().includes('approval sent…'));
-  for (const name of ['Approve', 'Edit first…', 'Deny…']) assert.equal(button(name).disabled, true, name);
-  assert.ok(text().includes('Waiting for you'));
-  await act(() => model.become(done));
-  assert.ok(text().includes('Done'));
-});
-
-test('the second click of a double click does not hit the question that moved there', async () => {
-  const { model, click } = await show(questions);
-  await click('Approve', 0, 1);
-  await click('Approve', 1, 2);
-  assert.equal(model.of('decision').length, 1);
-});
-
-test('questions are answered apart', async () => {
-  const { model, click, type } = await show(questions);
-  await click('Deny…', 1);
-  await type('.dn-form input', 'not now');
-  await click('Deny');
-  await click('Approve', 0);
-  assert.deepEqual(
-    model.of('decision').map(message => 'id' in message && [message.id, message.verdict, message.reason]),
-    [
-      ['call_4', 'deny', 'not now'],
-      ['call_3', 'approve', null],
-    ],
-  );
-});
-
-test('an edited text goes with the approval', async () => {
-  const { model, click, type } = await show(waiting);
-  await click('Edit first…');
-  assert.equal(document.activeElement?.tagName, 'TEXTAREA');
-  await type('textarea', '# Sales\n');
-  await click('Approve edited');
-  assert.deepEqual(model.of('decision').at(-1), {
-    kind: 'decision',
-    id: 'call_3',
-    verdict: 'approve',
-    text: '# Sales\n',
-    reason: null,
-    scope: 'once',
-  });
-});
-
-test('a text that was looked at and left alone is a plain approval', async () => {
-  const { model, click } = await show(waiting);
-  await click('Edit first…');
-  await click('Approve edited');
-  assert.equal((model.of('decision')[0] as { text: string | null }).text, null);
-});
-
-test('an edited text keeps its line endings', async () => {
-  const [question] = waiting.approvals;
-  const crlf = { ...question, editable: { name: 'content', text: 'a\r\nb\r\n' } };
-  const { model, click, type } = await show({ ...waiting, approvals: [crlf] } as RunState);
-  await click('Edit first…');
-  await type('textarea', 'a\nc\n');
-  await click('Approve edited');
-  assert.equal((model.of('decision')[0] as { text: string }).text, 'a\r\nc\r\n');
-});
-
-test('escape goes back and keeps what was typed, and the place of the keyboard', async () => {
-  const { el, click, type, key } = await show(waiting);
-  await click('Deny…');
-  await type('.dn-form input', 'because');
-  await key('.dn-form input', { key: 'Escape' });
-  await new Promise(resolve => requestAnimationFrame(resolve));
-  assert.equal(document.activeElement?.textContent, 'Deny…');
-  await click('Deny…');
-  assert.equal(el.querySelector<HTMLInputElement>('.dn-form input')?.value, 'because');
-});
-
-test('the keyboard alone denies with a reason', async () => {
-  const { model, click, type, key } = await show(waiting);
-  await click('Deny…');
-  await type('.dn-form input', ' keep it ');
-  await key('.dn-form input', { key: 'Enter' });
-  assert.equal((model.of('decision')[0] as { reason: string }).reason, 'keep it');
-});
-
-test('the keyboard alone approves an edited text', async () => {
-  const { model, click, type, key } = await show(waiting);
-  await click('Edit first…');
-  await type('textarea', 'x');
-  await key('textarea', { key: 'Enter' });
-  assert.equal(model.of('decision').length, 0);
-  await key('textarea', { key: 'Enter', ctrlKey: true });
-  assert.equal(model.of('decision').length, 1);
-});
-
-test('the rest of a run is approved for a tool or for a path, with two clicks', async () => {
-  for (const [name, scope] of [
-    ['for write_file', 'tool'],
-    ['for report.md', 'path'],
-  ] as const) {
-    const { model, click } = await show(waiting);
-    await click('Approve the rest of this run');
-    assert.equal(model.of('decision').length, 0);
-    await click(name);
-    assert.equal((model.of('decision')[0] as { scope: string }).scope, scope);
-  }
-});
-
-test('what is not answered here has no buttons', async () => {
-  const [question] = waiting.approvals;
-  const elsewhere = await show({ ...waiting, approvals: [{ ...question, state: 'superseded' }] } as RunState);
-  assert.ok(elsewhere.text().includes('asked again elsewhere'));
-  assert.equal(elsewhere.el.querySelectorAll('.dn-ask button').length, 0);
-  const later = await show(suspended);
-  assert.ok(later.text().includes('waiting for %deep approve or %deep deny'));
-  assert.equal(later.el.querySelectorAll('.dn-ask button').length, 0);
-});
-
-test('when a question goes away the keyboard stays in the run', async () => {
-  const { model, el, click } = await show(waiting);
-  await click('Approve');
-  assert.equal(document.activeElement, el.querySelector('.dn-ask'));
-  await act(() => model.become(running));
-  assert.equal(document.activeElement, el.querySelector('.dn-run'));
-});
-
 test('stop is sent once and says so', async () => {
   const { model, button, click } = await show(running);
   await click('Stop');
@@ -290,24 +93,6 @@ test('views of one run share everything, and no id', async () => {
   assert.equal(model.of('decision').length, 1);
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
-});
-
-test('what is typed stays when a view is torn down and drawn again', async () => {
-  const model = new FakeModel(waiting);
-  const { initialize, render } = widget();
-  closing.push(initialize({ model }));
-  const el = document.body.appendChild(document.createElement('div'));
-  let close = () => {};
-  await act(() => {
-    close = render({ model, el });
-  });
-  await act(() => [...el.querySelectorAll('button')].find(({ textContent }) => textContent === 'Edit first…')?.click());
-  const field = el.querySelector('textarea') as HTMLTextAreaElement;
-  field.value = 'half a';
-  await act(() => void field.dispatchEvent(new window.Event('input', { bubbles: true })));
-  await act(() => close());
-  await act(() => void closing.push(render({ model, el })));
-  assert.equal(el.querySelector('textarea')?.value, 'half a');
 });
 
 test('keys in a field reach nobody else, and every control keeps the shortcuts of JupyterLab away', async () => {
