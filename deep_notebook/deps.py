@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .capabilities.todos import Todo
+from .capabilities.todos import Todo, todo_prompt
 from .workspaces import BackendProtocol, StateBackend
 
 __all__ = ['DeepAgentDeps', 'create_default_deps']
-
-_MARKS = {'pending': '[ ]', 'in_progress': '[*]', 'completed': '[x]', 'blocked': '[!]'}
 
 
 @dataclass(kw_only=True)
@@ -36,10 +34,7 @@ class DeepAgentDeps:
 
     def get_todo_prompt(self) -> str:
         """Return the plan as a prompt section, or an empty string without a plan."""
-        if not self.todos:
-            return ''
-        lines = [f'- {_MARKS[todo.status]} [{todo.id}] {todo.content}' for todo in self.todos]
-        return '\n'.join(['## Current Todos', *lines])
+        return todo_prompt(self.todos)
 
 
 def create_default_deps(backend: BackendProtocol | None = None) -> DeepAgentDeps:

@@ -28,7 +28,9 @@ _PYDANTIC_AI_READ_TOOLS = frozenset({'load_capability', 'search_tools'})
 
 def tool_class(tool: ToolDefinition) -> ToolClass:
     """Return the class of `tool`: what its metadata says, else `'write'`."""
-    declared = (tool.metadata or {}).get(_KEY)
-    if declared in get_args(ToolClass):
-        return declared  # type: ignore[no-any-return]
+    declared: Any = (tool.metadata or {}).get(_KEY)
+    known: ToolClass
+    for known in get_args(ToolClass):
+        if known == declared:
+            return known
     return 'read' if tool.name in _PYDANTIC_AI_READ_TOOLS else 'write'

@@ -45,6 +45,7 @@ class ApprovalBroker:
         can_input: Whether `input()` may be tried.
         ready_timeout: Seconds to wait for the widget to report itself; the page may still be loading.
         on_superseded: Called when a question moves from the widget to `input()`.
+        on_decided: Called with each answer at once; the run's own stream stands still until all are there.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class ApprovalBroker:
         can_input: bool = True,
         ready_timeout: float = 10.0,
         on_superseded: Callable[[ApprovalRequest], None] | None = None,
+        on_decided: Callable[[ApprovalRequest, ApprovalDecision | None], None] | None = None,
     ) -> None:
         self._main = main
         self._source = source
         self._can_input = can_input
         self._ready_timeout = ready_timeout
         self._on_superseded = on_superseded
+        self._on_decided = on_decided
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, asyncio.Future[ApprovalDecision]] = {}
         self._one_input_at_a_time = asyncio.Lock()
@@ -69,8 +72,15 @@ class ApprovalBroker:
 
     async def decide(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """Return the person's decision on `request`, or `None` when no channel can bring one."""
+        decision = await self._ask(request)
+        if self._on_decided is not None:
+            self._on_decided(request, decision)
+        return decision
+
+    async def _ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
         if self._source is not None:
-            answer = self._waiting[request.id] = self._loop.create_future()
+            answer: asyncio.Future[ApprovalDecision] = self._loop.create_future()
+            self._waiting[request.id] = answer
             try:
                 if await self._source.wait_ready(self._ready_timeout) or answer.done():
                     return await answer
@@ -131,4 +141,3 @@ class ApprovalBroker:
                 return None
 
         return await self._main.call(ask)
-

@@ -1,4 +1,4 @@
-"""What happens when a `%%deep` cell runs: options settled, session found, view chosen, run driven, answer handed over."""
+"""What happens when a `%%deep` cell runs: settle the options, find the session, choose the view, drive the run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import DeepNotebookError
+from ..store import session_path
 from . import commands
 from .environment import cell_id, find_notebook, front_end, kernel_of
 from .options import RunOptions
@@ -60,15 +61,18 @@ class DeepCells:
             )
         return self._session
 
-    def _database(self, directory: Path, notebook: Path | None) -> Path | None:
-        """Return where the conversation is kept: by notebook, else by kernel, else nowhere."""
+    def _database(self, directory: Path, notebook: Path | None) -> Path:
+        """Return where the conversation is kept: by notebook, else by kernel, else by directory."""
         if notebook is not None:
-            return directory / '.deep' / notebook.stem / 'session.db'
+            return session_path(notebook)
         kernel = kernel_of(self.shell)
-        if kernel is None:
-            return None
-        connection = getattr(getattr(kernel, 'parent', None), 'abs_connection_file', '')
-        return directory / '.deep' / (Path(connection).stem or 'kernel') / 'session.db'
+        connection = getattr(getattr(kernel, 'parent', None), 'abs_connection_file', 'terminal')
+        return directory / '.deep' / Path(connection).stem / 'session.db'
+
+    @property
+    def shows_html(self) -> bool:
+        """Whether the front end can be given HTML."""
+        return front_end(self.shell) != 'terminal'
 
     def close(self) -> None:
         """Close the session's store."""
@@ -90,13 +94,16 @@ class DeepCells:
 
     async def run_awaited(self, options: RunOptions, body: str) -> None:
         """Run a `%%deep` cell that awaits."""
-        request = self._request(options, body)
-        await self._awaited(lambda main: self.session.run(request, self._side(main, quiet=self._quiet(options))), options)
+        await self._awaited(self._start(options, body), options)
 
     def run_blocking(self, options: RunOptions, body: str) -> None:
         """Run a `%%deep` cell where nothing can be awaited."""
-        request = self._request(options, body)
-        self._blocking(lambda main: self.session.run(request, self._side(main, quiet=self._quiet(options))), options)
+        self._blocking(self._start(options, body), options)
+
+    def _start(self, options: RunOptions, body: str) -> Callable[[MainThread], Coroutine[Any, Any, Outcome]]:
+        session, request = self.session, self._request(options, body)
+        quiet = options.quiet or self.magics.quiet
+        return lambda main: session.run(request, self._side(main, quiet=quiet))
 
     async def resume_awaited(self, line: str) -> None:
         """Go on with a suspended run in a cell that awaits."""
@@ -108,9 +115,7 @@ class DeepCells:
         answer = commands.parse_answer(line)
         self._blocking(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
 
-    async def _awaited(
-        self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions
-    ) -> None:
+    async def _awaited(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
@@ -152,9 +157,6 @@ class DeepCells:
             record=options.record,
             cell=cell_id(self.shell),
         )
-
-    def _quiet(self, options: RunOptions) -> bool:
-        return options.quiet or self.magics.quiet
 
     def _side(self, main: MainThread, *, quiet: bool = False) -> CellSide:
         """Return the cell's side of a run; called on the agent's thread, in the cell's context."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from IPython.display import display
 
 from ..errors import UsageError, did_you_mean
-from ..models.resolve import describe_models
+from ..models.resolve import list_models, model_variables
 from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import render as render_text
@@ -95,7 +95,13 @@ def _model(cells: DeepCells, rest: str) -> None:
 
 
 def _models(cells: DeepCells, rest: str) -> None:
-    print(describe_models(directory=cells.session.directory, namespace=cells.shell.user_ns))
+    variables = model_variables(cells.shell.user_ns)
+    answering = list_models()
+    for name in [*variables, *answering]:
+        print(f'  {name}' + (' (variable)' if name in variables else ''))
+    if not answering:
+        print('Nothing answers without a name yet: `deep-notebook model pull`, or a key in the environment or in .env.')
+    print('Any other model of a provider works too: %%deep --model provider:name')
 
 
 def _reset(cells: DeepCells, rest: str) -> None:

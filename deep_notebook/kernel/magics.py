@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError as IPythonUsageError
-from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class
 from traitlets import Bool, CaselessStrEnum, Float, Integer, TraitError, Unicode, default, validate
 
 from ..errors import UsageError
 from . import completion
-from .options import APPROVE_MODES, RunOptions, parse_options
+from .options import APPROVE_MODES, parse_options
 from .transformer import transform
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ class DeepMagics(Magics):
         ['', *APPROVE_MODES],
         help='What happens before a write or a command: ask, auto or deny. Empty: ask where a person is, else deny.',
     ).tag(config=True)
-    max_requests = Integer(0, min=0, help="Requests to the model in one run. 0: the model's own limit.").tag(config=True)
+    max_requests = Integer(0, min=0, help="Requests to the model in one run. 0: the model's own limit.").tag(
+        config=True
+    )
     timeout = Float(0.0, min=0.0, help='Seconds of work in one run, waiting for you excluded. 0: no limit.').tag(
         config=True
     )
@@ -54,9 +57,9 @@ class DeepMagics(Magics):
     ready_timeout = Float(
         10.0, min=0.1, help="Seconds to wait for the page's approval buttons before asking through input()."
     ).tag(config=True)
-    shell_gate = Bool(
-        True, help='Answer page reloads and widget messages while a %%deep cell runs (ipykernel 7).'
-    ).tag(config=True)
+    shell_gate = Bool(True, help='Answer page reloads and widget messages while a %%deep cell runs (ipykernel 7).').tag(
+        config=True
+    )
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -100,22 +103,19 @@ class DeepMagics(Magics):
             self._cells = module.DeepCells(self)
         return self._cells
 
-    @cell_magic
-    def deep(self, line: str, cell: str) -> None:
-        """Give the cell's text to the deep agent. `%deep help` lists the options."""
+    @line_cell_magic
+    def deep(self, line: str, cell: str | None = None) -> None:
+        """Give the cell's text to the deep agent; as a line, look after the agent. `%deep help` lists both."""
         with _usage_errors():
-            self.cells.run_blocking(_options(line), cell)
-
-    @line_magic('deep')
-    def deep_line(self, line: str) -> None:
-        """Look after the deep agent: `%deep help` lists what there is."""
-        with _usage_errors():
-            self.cells.command(line)
+            if cell is None:
+                self.cells.command(line)
+            else:
+                self.cells.run_blocking(parse_options(line), cell)
 
     async def run_deep_cell(self, line: str, body: str) -> None:
         """Run a `%%deep` cell that the input transformer made awaitable."""
         with _usage_errors():
-            await self.cells.run_awaited(_options(line), body)
+            await self.cells.run_awaited(parse_options(line), body)
 
     async def run_deep_line(self, line: str) -> None:
         """Run a `%deep approve|deny|resume` line that the input transformer made awaitable."""
@@ -125,10 +125,6 @@ class DeepMagics(Magics):
     def refuse_deep_cell(self, magic: str) -> None:
         """Say that `%%deep` cannot stand under another cell magic."""
         raise IPythonUsageError(f'%%deep has to be the first line of its cell: take the %%{magic} line away.')
-
-
-def _options(line: str) -> RunOptions:
-    return parse_options(line)
 
 
 def _number(setting: str, convert: type[T]) -> T:
@@ -191,4 +187,6 @@ def _loaded(shell: Any) -> DeepMagics | None:
 
 
 def _warm_up() -> None:
-    importlib.import_module('.cells', __package__)
+    # A failure is shown where it matters, in the cell that needs the agent.
+    with contextlib.suppress(Exception):
+        importlib.import_module('.cells', __package__)

@@ -7,7 +7,7 @@ beats the environment.
 from __future__ import annotations
 
 import math
-import shlex
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -145,8 +145,7 @@ def option_names() -> list[str]:
 def options_help() -> list[tuple[str, str]]:
     """Return `(flags, help)` for each option."""
     return [
-        (', '.join(option.flags) + (f' {option.metavar}' if option.metavar else ''), option.help)
-        for option in _OPTIONS
+        (', '.join(option.flags) + (f' {option.metavar}' if option.metavar else ''), option.help) for option in _OPTIONS
     ]
 
 
@@ -184,14 +183,13 @@ def parse_options(line: str) -> RunOptions:
     return options
 
 
+_WORD = re.compile(r"""((?:[^\s"']|"[^"]*"|'[^']*')+)(?:\s+|$)""")
+
+
 def _next_word(text: str) -> tuple[str, str]:
-    """Return the first shell word of `text` and what follows it."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.commenters = ''
-    lexer.escape = ''
-    try:
-        word = lexer.get_token() or ''
-    except ValueError:
-        raise UsageError(f'A quote is not closed in: {text}') from None
-    return word, text[lexer.instream.tell() :].strip()
+    """Return the first word of `text`, in which quotes may hold spaces, and what follows it."""
+    match = _WORD.match(text)
+    if match is None:
+        raise UsageError(f'A quote is not closed in: {text}')
+    word = re.sub(r"""["']([^"']*)["']""", r'\1', match[1])
+    return word, text[match.end() :]

@@ -49,6 +49,8 @@ def prompt_of(line: str, body: str, namespace: Mapping[str, object]) -> str:
     """
     text = body if not line else f'{line}\n{body}' if body.strip() else line
     if not text.strip():
-        raise UsageError('Write what you want below %%deep, for example: %%deep, then on the next line '
-                         '"Summarise data.csv in report.md".')
+        raise UsageError(
+            'Write what you want below %%deep, for example: %%deep, then on the next line '
+            '"Summarise data.csv in report.md".'
+        )
     return expand(text, namespace)

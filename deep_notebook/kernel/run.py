@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
-from pydantic_ai import UsageLimits
+from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import (
@@ -29,14 +29,16 @@ from pydantic_ai.messages import (
     UserContent,
 )
 from pydantic_ai.models import Model
+from pydantic_ai.output import OutputSpec
 from pydantic_ai.run import AgentRunResultEvent
-from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDefinition
 
+from ..capabilities.tool_classes import tool_class
 from ..errors import DeepNotebookError
 from ..masking import mask_secrets
 from ..store import SessionStore
-from ..views.run_state import RunFinished, RunState, UsageUpdated, reduce, to_json
 from ..views import RunView
+from ..views.run_state import RunFinished, RunState, ToolsKnown, UsageUpdated, reduce, to_json
 
 __all__ = ['Outcome', 'Run', 'RunInput']
 
@@ -92,7 +94,7 @@ class Run:
     priced: bool = True
     """Whether the model costs money."""
     _timed_out: bool = field(default=False, init=False)
-    _stop: Any = field(default=None, init=False)
+    _stop: Callable[[], None] | None = field(default=None, init=False)
 
     def apply(self, event: object) -> None:
         """Fold `event` into the state and show it."""
@@ -122,6 +124,7 @@ class Run:
         return outcome
 
     async def _drive(self, given: RunInput) -> Outcome:
+        output_type: OutputSpec[Any] = [given.agent.output_type, DeferredToolRequests]
         limits = UsageLimits(request_limit=given.request_limit, cost_limit=given.budget)
         messages: list[ModelMessage] = list(given.history)
         requests: DeferredToolRequests | None = None
@@ -131,8 +134,8 @@ class Run:
                 model=given.model,
                 message_history=given.history,
                 deps=given.deps,
-                capabilities=given.capabilities,
-                output_type=[given.agent.output_type, DeferredToolRequests],
+                capabilities=[*given.capabilities, _ToolWatch(self)],
+                output_type=output_type,
                 usage_limits=limits,
                 deferred_tool_results=given.results,
             ) as stream:
@@ -224,6 +227,20 @@ class Run:
             yield
         finally:
             watcher.cancel()
+
+
+@dataclass
+class _ToolWatch(AbstractCapability[Any]):
+    """Tells the view the class of each tool."""
+
+    run: Run
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        """Look at the tools and leave them as they are."""
+        classes = {tool.name: tool_class(tool) for tool in tool_defs}
+        if any(self.run.state.tool_classes.get(name) != known for name, known in classes.items()):
+            self.run.apply(ToolsKnown(classes=classes))
+        return tool_defs
 
 
 def _settles_messages(event: AgentStreamEvent) -> bool:

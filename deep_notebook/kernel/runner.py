@@ -231,7 +231,8 @@ async def run_awaited(start: Callable[[MainThread], Coroutine[Any, Any, T]], *, 
             while not done.done():
                 rearm()
                 next_job = next_job or asyncio.create_task(jobs.get())
-                await asyncio.wait({done, next_job}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                waiting: set[asyncio.Future[Any]] = {done, next_job}
+                await asyncio.wait(waiting, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
                 if next_job.done():
                     job, next_job = next_job.result(), None
                     rest = main.run_job(job)

@@ -30,6 +30,7 @@ from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
 from ..errors import UsageError
+from ..models.resolve import ResolvedModel, resolve_model
 from ..store import SessionStore
 from ..store.runs import RunRecord
 from ..views import RunView
@@ -111,13 +112,13 @@ class NotebookSession:
     Args:
         directory: Where the agent's files are.
         notebook: The running notebook, if there is one.
-        database: Where the conversation is kept, or `None` for memory only.
+        database: Where the conversation is kept.
         namespace: The user's variables, in which a model or an agent may be.
     """
 
     directory: Path
     notebook: Path | None
-    database: Path | None
+    database: Path
     namespace: dict[str, Any]
     model: str | None = None
     """The model chosen with `%deep model`."""
@@ -153,6 +154,14 @@ class NotebookSession:
         self.deps.read_digests.clear()
         self._met = True
 
+    def resolve(self, name: str | None) -> ResolvedModel:
+        """Return who answers to `name`, else to the session's choice, else by default.
+
+        Raises:
+            UsageError: Nobody does; the message says what to do.
+        """
+        return resolve_model(name or self.model, directory=self.directory, namespace=self.namespace)
+
     async def stored_run(self, number: int | None) -> RunRecord | None:
         """Return run `number`, or the latest one, or `None` if there is none."""
         store = await self.store()
@@ -180,16 +189,7 @@ class NotebookSession:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
         async with self._one_run:
-            who = answering(
-                request.model or self.model,
-                directory=self.directory,
-                namespace=self.namespace,
-                replay=request.replay,
-                record=request.record,
-                cell=request.cell,
-                prompt=request.prompt,
-                notebook=self.notebook,
-            )
+            who = answering(self.resolve(request.model))
             store = await self.store()
             if request.new:
                 await self.reset()
@@ -215,7 +215,7 @@ class NotebookSession:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
             given = self._input(who, request.limits, cell, broker, history=history, prompt=content)
-            return who.finish(await run.drive(given))
+            return await run.drive(given)
 
     async def resume(self, answer: Answer, cell: CellSide) -> Outcome:
         """Go on with the suspended run.
@@ -226,7 +226,7 @@ class NotebookSession:
         async with self._one_run:
             record, waiting = await self.suspended()
             chosen = _chosen(waiting, answer.numbers)
-            who = answering(record.model, directory=self.directory, namespace=self.namespace)
+            who = answering(self.resolve(record.model))
             store = await self.store()
             budget = from_json(record.state or {}).usage.budget
             started = RunStarted(
@@ -246,7 +246,7 @@ class NotebookSession:
                 results=results_of(record.suspended, decisions),
             )
             self._met = True
-            return who.finish(await run.drive(given))
+            return await run.drive(given)
 
     async def _decide(
         self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker
@@ -256,11 +256,9 @@ class NotebookSession:
             run.apply(ApprovalAskedEvent(request=request))
 
         async def decide(request: ApprovalRequest) -> tuple[str, ApprovalDecision | None]:
-            decision: ApprovalDecision | None
             if answer.verdict == 'ask':
-                decision = await broker.decide(request)
-            else:
-                decision = ApprovalDecision(verdict=answer.verdict, reason=answer.reason, channel='command')
+                return request.id, await broker.decide(request)
+            decision = ApprovalDecision(verdict=answer.verdict, reason=answer.reason, channel='command')
             run.apply(ApprovalDecidedEvent(request=request, decision=decision))
             return request.id, decision
 
@@ -283,6 +281,7 @@ class NotebookSession:
             can_input=cell.can_input,
             ready_timeout=cell.ready_timeout,
             on_superseded=lambda request: run.apply(ApprovalSuperseded(id=request.id)),
+            on_decided=lambda request, decision: run.apply(ApprovalDecidedEvent(request=request, decision=decision)),
         )
 
     def _input(

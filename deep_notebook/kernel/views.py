@@ -9,7 +9,8 @@ from IPython.display import display
 from ..views import RunView
 from ..views.run_state import RunState
 from ..views.static_html import render as render_html
-from ..views.text import TextView, render as render_text
+from ..views.text import TextView
+from ..views.text import render as render_text
 from ..views.widget import WidgetView
 from .approvals import DecisionSource
 from .environment import FrontEnd

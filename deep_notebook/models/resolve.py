@@ -41,6 +41,7 @@ __all__ = [
     'is_scripted',
     'known_model_names',
     'list_models',
+    'model_variables',
     'resolve_model',
 ]
 
@@ -131,6 +132,15 @@ def resolve_model(
 def known_model_names() -> tuple[str, ...]:
     """Return the names to offer for completion; other names that a provider knows work too."""
     return (EMBEDDED_NAME, *(name for name in models.known_model_names() if name != 'test'))
+
+
+def model_variables(namespace: Mapping[str, object]) -> list[str]:
+    """Return the variables of `namespace` that hold a model or an agent."""
+    return [
+        name
+        for name, value in namespace.items()
+        if isinstance(value, (Model, AbstractAgent)) and not name.startswith('_')
+    ]
 
 
 def list_models(environ: Mapping[str, str] = os.environ) -> list[str]:
@@ -255,8 +265,7 @@ def _missing_setting(name: str, message: str) -> str:
 
 
 def _closest(name: str, namespace: Mapping[str, object]) -> str:
-    variables = [key for key, value in namespace.items() if isinstance(value, (Model, AbstractAgent))]
-    candidates = [*variables, *known_model_names()]
+    candidates = [*model_variables(namespace), *known_model_names()]
     wanted = name.lower().rpartition(':')[2]
     if len(wanted) >= 3:
         for candidate in candidates:

@@ -18,6 +18,7 @@ __all__ = [
     'RunPhase',
     'RunRecord',
     'find_run',
+    'find_runs',
     'insert_run',
     'stop_dead_runs',
     'update_run',
@@ -116,8 +117,16 @@ def update_run(connection: sqlite3.Connection, run: int, changes: RunChanges) ->
 def find_run(connection: sqlite3.Connection, condition: str, *parameters: object) -> RunRecord | None:
     """Return the first run for which the SQL `condition` (which may go on with `ORDER BY`) holds."""
     row = connection.execute(f'SELECT {_COLUMNS} FROM runs WHERE {condition} LIMIT 1', parameters).fetchone()
-    if row is None:
-        return None
+    return None if row is None else _record(row)
+
+
+def find_runs(connection: sqlite3.Connection, conversation: int) -> list[RunRecord]:
+    """Return the runs of a conversation, oldest first."""
+    query = f'SELECT {_COLUMNS} FROM runs WHERE conversation = ? ORDER BY id'
+    return [_record(row) for row in connection.execute(query, (conversation,))]
+
+
+def _record(row: tuple[Any, ...]) -> RunRecord:
     run, conversation, prompt, model, phase, state, usage, suspended, started, ended = row
     return RunRecord(
         id=run,

@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, repair_messages
 
 from .database import Database
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
-from .runs import RUNS_SCHEMA, RunChanges, RunRecord, find_run, insert_run, stop_dead_runs, update_run
+from .runs import RUNS_SCHEMA, RunChanges, RunRecord, find_run, find_runs, insert_run, stop_dead_runs, update_run
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
@@ -133,6 +133,10 @@ class SessionStore:
         return await self._database.run(
             lambda connection: find_run(connection, 'true ORDER BY conversation = ? DESC, id DESC', self._conversation)
         )
+
+    async def runs(self) -> list[RunRecord]:
+        """Return the runs of the current conversation, oldest first."""
+        return await self._database.run(lambda connection: find_runs(connection, self._conversation))
 
     async def suspended_run(self) -> RunRecord | None:
         """Return the run of the current conversation that waits for answers, or `None`."""
