@@ -23,6 +23,8 @@ PLACE = Path('build/demo')
 NOT_COPIED = ('.deep', '.ipynb_checkpoints')
 SHOWN_LINES = 24
 """How much of a written file is shown."""
+QUIET_KERNEL = ['--log-level=ERROR']
+"""Else ipykernel warns that messages between processes of one machine are not encrypted."""
 
 TERMINAL = sys.stdout.isatty() and 'NO_COLOR' not in os.environ
 
@@ -60,11 +62,12 @@ def main() -> int:
 async def run(notebook: nbformat.NotebookNode) -> None:
     """Execute `notebook` in place, showing each code cell and what came of it."""
     client = NotebookClient(notebook, kernel_name='python3', timeout=None, resources={'metadata': {'path': str(PLACE)}})
+    client.extra_arguments = QUIET_KERNEL
     async with client.async_setup_kernel():
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != 'code' or not cell.source.strip():
                 continue
-            print(f'\n{heading(f"Cell {index + 1}")}\n{indented(cell.source)}\n')
+            print(f'\n{heading(f"Cell {index + 1}")}\n{indented(cell.source)}')
             clock = asyncio.create_task(tick()) if TERMINAL else None
             try:
                 await client.async_execute_cell(cell, index)
@@ -72,8 +75,8 @@ async def run(notebook: nbformat.NotebookNode) -> None:
                 if clock is not None:
                     clock.cancel()
                     print('\r\x1b[K', end='')
-                for output in cell.outputs:
-                    print(indented(text_of(output)))
+                if cell.outputs:
+                    print('\n' + '\n'.join(indented(text_of(output)) for output in cell.outputs))
 
 
 async def tick() -> None:

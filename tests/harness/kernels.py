@@ -377,7 +377,7 @@ def start_kernel(
         kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(home / 'jupyter' / 'kernels')]),
         connection_file=str(home / f'kernel-{time.monotonic_ns()}.json'),
     )
-    manager.start_kernel(cwd=str(cwd), env=clean_env(home, env))
+    manager.start_kernel(cwd=str(cwd), env=clean_env(home, env), extra_arguments=['--log-level=ERROR'])
     kernel = RealKernel(manager=manager, client=manager.client(), cwd=cwd, subshells=subshells)
     try:
         kernel.connect()
