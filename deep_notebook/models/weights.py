@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from deep_notebook.errors import UsageError
+
 from .weights_lock import exclusive
 from .weights_manifest import EMBEDDED, Weights
 from .weights_sources import (

