@@ -39,17 +39,28 @@ def kernel_name(version: str) -> str:
 
 
 def write_kernelspecs(jupyter_path: Path) -> None:
-    """Make `py73` and `py74` known to whatever has `jupyter_path` on its JUPYTER_PATH."""
+    """Make `py73` and `py74` known to whatever has `jupyter_path` on its JUPYTER_PATH.
+
+    `py73-embedded` and `py74-embedded` are the same with the pulled model in reach, where it was pulled.
+    """
     for version in KERNEL_VERSIONS:
-        directory = jupyter_path / 'kernels' / kernel_name(version)
-        directory.mkdir(parents=True, exist_ok=True)
-        spec = {
-            'argv': [str(kernel_python(version)), '-m', 'ipykernel_launcher', '-f', '{connection_file}'],
-            'display_name': f'Python (ipykernel {version})',
-            'language': 'python',
-            'metadata': {'debugger': False},
-        }
-        (directory / 'kernel.json').write_text(json.dumps(spec), encoding='utf-8')
+        name, display_name = kernel_name(version), f'Python (ipykernel {version})'
+        _write_kernelspec(jupyter_path / 'kernels' / name, version, display_name, {})
+        if installed() is not None:
+            embedded = jupyter_path / 'kernels' / f'{name}-embedded'
+            _write_kernelspec(embedded, version, 'Python 3 (ipykernel)', embedded_model_env())
+
+
+def _write_kernelspec(directory: Path, version: str, display_name: str, env: Mapping[str, str]) -> None:
+    spec = {
+        'argv': [str(kernel_python(version)), '-m', 'ipykernel_launcher', '-f', '{connection_file}'],
+        'display_name': display_name,
+        'language': 'python',
+        'metadata': {'debugger': False},
+        'env': dict(env),
+    }
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / 'kernel.json').write_text(json.dumps(spec), encoding='utf-8')
 
 
 def clean_env(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:

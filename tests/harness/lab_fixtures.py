@@ -45,7 +45,10 @@ def lab_kernel(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def open_notebook(browser: Browser, lab: Lab, request: pytest.FixtureRequest) -> Iterator[OpenNotebook]:
-    """Write a notebook with these cells (and files beside it), and open it; each has a directory of its own."""
+    """Write a notebook with these cells (and files beside it), and open it; each has a directory of its own.
+
+    Kernels: `py73`, `py74`; with the real local model in reach, `py73-embedded`, `py74-embedded`.
+    """
     pages: list[NotebookPage] = []
 
     def opened(cells: Sequence[str], kernel: str = 'py74', files: dict[str, str] | None = None) -> NotebookPage:
