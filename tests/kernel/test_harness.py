@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from dirty_equals import IsPartialDict, IsStr
+
 from harness.kernels import RealKernel
 
 
