@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.models import Model
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.models import Model, infer_model
 
 from ..agent import create_deep_agent
+from ..capabilities.tool_classes import tool_class
+from ..models.recording import Recording, recording_path
+from ..models.replay import RecordingModel, ReplayModel
 from ..models.resolve import ResolvedModel
 from ..views.run_state import ModelInfo
 
-__all__ = ['Answering', 'answering']
+__all__ = ['Answering', 'live', 'recorded', 'recording_key', 'replayed']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +36,12 @@ class Answering:
     request_limit: int | None
     banner: str | None = None
     notice: str | None = None
+    keep: Callable[[], None] | None = None
+    """Keeps what was recorded, once the run ended as it should."""
 
 
-def answering(resolved: ResolvedModel) -> Answering:
-    """Return who answers as `resolved`."""
+def live(resolved: ResolvedModel) -> Answering:
+    """Return the agent and the model that `resolved` names."""
     return Answering(
         agent=resolved.agent if resolved.agent is not None else create_deep_agent(),
         answers=resolved.model,
@@ -40,3 +50,54 @@ def answering(resolved: ResolvedModel) -> Answering:
         request_limit=resolved.request_limit,
         notice=resolved.notice,
     )
+
+
+def recorded(who: Answering, *, directory: Path, name: str, key: str) -> Answering:
+    """Return `who`, with the model's answers kept in the recording `name` under `key`.
+
+    Raises:
+        UsageError: The recording that is there cannot be read, or `name` is no plain name.
+    """
+    recording = Recording.open(recording_path(directory, name), workspace=directory)
+    model = who.answers if who.answers is not None else infer_model(who.agent.model or '')
+    draft = recording.record(key, model, name=who.model.name, tool_class=tool_class)
+    return replace(
+        who,
+        answers=RecordingModel(model, draft),
+        banner=f'Recording into recordings/{name}.yaml',
+        keep=draft.save,
+    )
+
+
+def replayed(*, directory: Path, name: str, key: str) -> Answering:
+    """Return the deep agent, answered from the recording `name`.
+
+    Raises:
+        UsageError: There is no such recording, or it holds nothing under `key`.
+    """
+    cell = Recording.load(recording_path(directory, name), workspace=directory).cell(key)
+    return Answering(
+        agent=create_deep_agent(),
+        answers=ReplayModel(cell),
+        ours=True,
+        model=ModelInfo(name=cell.recorded.name, label=cell.recorded.model.label, local=True),
+        request_limit=None,
+        banner=cell.banner,
+    )
+
+
+def recording_key(prompt: str, history: Sequence[ModelMessage]) -> str:
+    """Return what a recording keeps a cell under: from its prompt, and how often it was asked before.
+
+    Front ends give cells ids, but headless runners do not send them.
+    """
+    words = '-'.join(re.findall(r'\w+', prompt.lower())[:5])
+    digest = hashlib.sha256(prompt.encode()).hexdigest()[:6]
+    before = sum(
+        prompt in ([part.content] if isinstance(part.content, str) else part.content)
+        for message in history
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if isinstance(part, UserPromptPart)
+    )
+    return f'{words}-{digest}' + (f'-{before + 1}' if before else '')

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..errors import DeepNotebookError
 from ..store import session_path
 from . import commands
-from .environment import cell_id, find_notebook, front_end, kernel_of
+from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
 from .prompt import prompt_of
 from .run import Outcome
@@ -155,7 +155,6 @@ class DeepCells:
             new=options.new,
             replay=options.replay,
             record=options.record,
-            cell=cell_id(self.shell),
         )
 
     def _side(self, main: MainThread, *, quiet: bool = False) -> CellSide:

@@ -1,4 +1,4 @@
-"""Where a cell runs: which notebook, which front end, which cell."""
+"""Where a cell runs: in which notebook, for which front end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-__all__ = ['FrontEnd', 'Place', 'cell_id', 'find_notebook', 'front_end', 'kernel_of']
+__all__ = ['FrontEnd', 'find_notebook', 'front_end', 'kernel_of']
 
 FrontEnd: TypeAlias = Literal['terminal', 'interactive', 'headless']
-Place: TypeAlias = Path
 
 _SERVER_VARIABLE = 'JPY_SESSION_NAME'
 """Set by jupyter_server for each kernel: the path of the notebook that it was started for."""
@@ -55,13 +54,3 @@ def find_notebook(shell: Any, configured: str = '', environ: Mapping[str, str] |
         if isinstance(candidate, str) and candidate.endswith('.ipynb'):
             return Path(candidate).expanduser().absolute()
     return None
-
-
-def cell_id(shell: Any) -> str | None:
-    """Return the front end's id of the running cell, or `None` if it does not send one."""
-    kernel = kernel_of(shell)
-    if kernel is None:
-        return None
-    metadata = kernel.get_parent('shell').get('metadata', {})
-    found = metadata.get('cellId') or metadata.get('cell_id')
-    return found if isinstance(found, str) else None

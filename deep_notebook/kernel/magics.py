@@ -152,7 +152,6 @@ def load(shell: Any) -> None:
         return
     magics = DeepMagics(shell)
     shell.register_magics(magics)
-    shell.configurables.append(magics)
     shell.input_transformers_cleanup.append(transform)
     for name in _SHELL_CALLS:
         setattr(shell, name, getattr(magics, name))

@@ -47,6 +47,8 @@ def prompt_of(line: str, body: str, namespace: Mapping[str, object]) -> str:
     Raises:
         UsageError: There are no words at all.
     """
+    # IPython ends every cell with a line end of its own.
+    body = body.removesuffix('\n')
     text = body if not line else f'{line}\n{body}' if body.strip() else line
     if not text.strip():
         raise UsageError(

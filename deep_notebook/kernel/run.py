@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -32,15 +32,16 @@ from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
 from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDefinition
+from pydantic_ai.usage import RunUsage
 
 from ..capabilities.tool_classes import tool_class
 from ..errors import DeepNotebookError
 from ..masking import mask_secrets
 from ..store import SessionStore
 from ..views import RunView
-from ..views.run_state import RunFinished, RunState, ToolsKnown, UsageUpdated, reduce, to_json
+from ..views.run_state import ModelInfo, NoticeGiven, RunFinished, RunState, ToolsKnown, UsageUpdated, reduce, to_json
 
-__all__ = ['Outcome', 'Run', 'RunInput']
+__all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
@@ -106,6 +107,11 @@ class Run:
         if self._stop is not None:
             self._stop()
 
+    def suspend_again(self) -> None:
+        """Show that the run still waits: the person did not answer now."""
+        self.state = reduce(self.state, RunFinished(phase='suspended', notice=SUSPENDED), now=time.time())
+        self.view.close(self.state)
+
     async def drive(self, given: RunInput) -> Outcome:
         """Run the agent to its end and return how it ended.
 
@@ -147,12 +153,12 @@ class Run:
                         self.apply(event)
                         if _settles_messages(event):
                             messages = stream.all_messages()
-                            self._count(stream.usage)
+                            self._count(stream.usage, given)
                             await self.store.sync(messages)
                 result = stream.result
                 assert result is not None
                 messages = result.all_messages()
-                self._count(result.usage)
+                self._count(result.usage, given)
             if isinstance(result.output, DeferredToolRequests):
                 requests = result.output
                 outcome = Outcome(run=self.id, phase='suspended', output=requests)
@@ -176,14 +182,17 @@ class Run:
             return Outcome(run=self.id, phase='failed', error=line)
         return Outcome(run=self.id, phase='stopped')
 
-    def _count(self, usage: Any) -> None:
+    def _count(self, usage: RunUsage, given: RunInput) -> None:
+        priced = not self.priced or usage.cost is not None or not usage.requests
+        if not priced and given.budget is not None and self.state.usage.priced:
+            self.apply(NoticeGiven(text='The price of this model is unknown, so the budget cannot stop it.'))
         self.apply(
             UsageUpdated(
                 requests=usage.requests,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 cost=None if usage.cost is None else str(usage.cost),
-                priced=not self.priced or usage.cost is not None or not usage.requests,
+                priced=priced,
             )
         )
 
@@ -227,6 +236,18 @@ class Run:
             yield
         finally:
             watcher.cancel()
+
+
+def resumed(state: RunState, *, model: ModelInfo, at: float) -> RunState:
+    """Return the state of a suspended run as it goes on at `at` (unix seconds), with `model` to answer."""
+    return replace(
+        state,
+        phase='running',
+        model=model,
+        started=at - state.elapsed,
+        approvals=tuple(approval for approval in state.approvals if approval.state != 'suspended'),
+        notice=None,
+    )
 
 
 @dataclass

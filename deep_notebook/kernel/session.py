@@ -36,10 +36,10 @@ from ..store.runs import RunRecord
 from ..views import RunView
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, from_json, reduce
 from ..workspaces import KernelWorkspace
-from .answering import Answering, answering
+from .answering import Answering, live, recorded, recording_key, replayed
 from .approvals import ApprovalBroker, DecisionSource
 from .python_runner import KernelPython
-from .run import Outcome, Run, RunInput
+from .run import Outcome, Run, RunInput, resumed
 from .runner import MainThread
 
 __all__ = ['Answer', 'CellSide', 'NotebookSession', 'RunLimits', 'RunRequest']
@@ -75,8 +75,6 @@ class RunRequest:
     new: bool
     replay: str | None
     record: str | None
-    cell: str | None
-    """The front end's id of the cell, under which a recording keeps its answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,33 +187,39 @@ class NotebookSession:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
         async with self._one_run:
-            who = answering(self.resolve(request.model))
             store = await self.store()
+            history = [] if request.new else repair_messages(await store.history())
+            who = self._answering(request, history)
             if request.new:
                 await self.reset()
             given_up = await store.suspended_run()
             if given_up is not None:
                 await store.save_run(given_up.id, phase='stopped')
-            history = repair_messages(await store.history())
             content = [request.prompt]
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
             number = await store.start_run(prompt=request.prompt, model=who.model.name)
+            budget = request.limits.budget
             started = RunStarted(
                 run=str(number),
                 prompt=request.prompt,
                 model=who.model,
                 at=time.time(),
                 banner=who.banner,
-                budget=None if request.limits.budget is None else str(request.limits.budget),
+                budget=None if budget is None else str(budget),
             )
             run = self._open(number, store, cell, reduce(RunState(), started, now=time.time()))
+            if who.notice is not None:
+                run.apply(NoticeGiven(text=who.notice))
             if given_up is not None:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
             given = self._input(who, request.limits, cell, broker, history=history, prompt=content)
-            return await run.drive(given)
+            outcome = await run.drive(given)
+            if who.keep is not None and outcome.phase in ('done', 'suspended'):
+                await asyncio.to_thread(who.keep)
+            return outcome
 
     async def resume(self, answer: Answer, cell: CellSide) -> Outcome:
         """Go on with the suspended run.
@@ -225,28 +229,33 @@ class NotebookSession:
         """
         async with self._one_run:
             record, waiting = await self.suspended()
-            chosen = _chosen(waiting, answer.numbers)
-            who = answering(self.resolve(record.model))
-            store = await self.store()
-            budget = from_json(record.state or {}).usage.budget
-            started = RunStarted(
-                run=str(record.id), prompt=record.prompt, model=who.model, at=time.time(), budget=budget
-            )
-            run = self._open(record.id, store, cell, reduce(RunState(), started, now=time.time()))
-            broker = self._broker(cell, run)
-            decisions = await self._decide(chosen, answer, run, broker)
             assert record.suspended is not None
+            chosen = _chosen(waiting, answer.numbers)
+            who = live(self.resolve(record.model))
+            store = await self.store()
+            state = resumed(from_json(record.state or {}), model=who.model, at=time.time())
+            run = self._open(record.id, store, cell, state)
+            broker = self._broker(cell, run)
+            try:
+                decisions = await self._decide(chosen, answer, run, broker)
+            except asyncio.CancelledError:
+                run.suspend_again()
+                raise
+            budget = state.usage.budget
             limits = RunLimits(approve='ask', budget=None if budget is None else Decimal(budget))
-            given = self._input(
-                who,
-                limits,
-                cell,
-                broker,
-                history=await store.history(),
-                results=results_of(record.suspended, decisions),
-            )
+            results = results_of(record.suspended, decisions)
+            given = self._input(who, limits, cell, broker, history=await store.history(), results=results)
             self._met = True
             return await run.drive(given)
+
+    def _answering(self, request: RunRequest, history: Sequence[ModelMessage]) -> Answering:
+        key = recording_key(request.prompt, history)
+        if request.replay is not None:
+            return replayed(directory=self.directory, name=request.replay, key=key)
+        who = live(self.resolve(request.model))
+        if request.record is None:
+            return who
+        return recorded(who, directory=self.directory, name=request.record, key=key)
 
     async def _decide(
         self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker

