@@ -52,6 +52,13 @@ _SHAPES = re.compile(
     r')',
 )
 
+# Most text holds none of these, and looking for them costs next to nothing.
+_PREFIXES = (
+    *('sk-', 'sk_', 'rk_', 'pk_', 'gho_', 'ghp_', 'ghs_', 'ghu_', 'ghr_', 'github_pat_', 'glpat-', 'AKIA', 'ASIA'),
+    *('hf_', 'xox', 'AIza', 'gsk_', 'pplx-', 'xai-', 'tvly-', 'r8_', 'npm_', 'pypi-', 'eyJ'),
+)
+_WORDS = ('passw', 'passphrase', 'pwd', 'secret', 'token', 'key')
+
 # sklearn's HTML has classes such as `sk-container-id-12`: a bare `sk-` key has capitals or one long piece.
 _LONG_PIECE = re.compile(r'[A-Za-z0-9_]{16,}+')
 
@@ -125,10 +132,14 @@ def _mask(text: str, pattern: re.Pattern[str] | None) -> str:
         text = pattern.sub(MASK, text)
     if '-----BEGIN' in text:
         text = _PEM.sub(_mask_pem, text)
-    text = _SHAPES.sub(_mask_shape, text)
+    if any(prefix in text for prefix in _PREFIXES):
+        text = _SHAPES.sub(_mask_shape, text)
     text = _BEARER.sub(_mask_bearer, text)
     if '://' in text:
         text = _URL_PASSWORD.sub(rf'\1{MASK}', text)
+    lowered = text.lower()
+    if not any(word in lowered for word in _WORDS):
+        return text
     text = _ASSIGNMENT.sub(_mask_assignment, text)
     return _OPTION.sub(rf'\g<sep>{MASK}', text)
 

@@ -9,24 +9,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .recording import Recording
+    from .recording import CellDraft, Recording, ReplayedCell, recording_path
     from .replay import RecordingModel, ReplayModel
     from .resolve import ResolvedModel, known_model_names, list_models, resolve_model
 
+_RECORDING = ('CellDraft', 'Recording', 'ReplayedCell', 'recording_path')
+_REPLAY = ('RecordingModel', 'ReplayModel')
+
 __all__ = [
+    'CellDraft',
     'Recording',
     'RecordingModel',
     'ReplayModel',
+    'ReplayedCell',
     'ResolvedModel',
     'known_model_names',
     'list_models',
+    'recording_path',
     'resolve_model',
 ]
-
-_MODULES = {'Recording': 'recording', 'RecordingModel': 'replay', 'ReplayModel': 'replay'}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'.{_MODULES.get(name, "resolve")}', __name__), name)
+    module = '.recording' if name in _RECORDING else '.replay' if name in _REPLAY else '.resolve'
+    return getattr(import_module(module, __name__), name)

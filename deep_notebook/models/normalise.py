@@ -145,7 +145,10 @@ class Normaliser:
         dumped = without_defaults(response)
         for name in _DROPPED_FIELDS['run-ids']:
             dumped.pop(name, None)
-        dumped['usage'] = {name: count for name, count in as_object(dumped.get('usage', {})).items() if count}
+        usage: dict[str, JsonValue] = {
+            name: count for name, count in as_object(dumped.pop('usage', {})).items() if count
+        }
+        dumped |= {'usage': usage} if usage else {}
         dumped['parts'] = [_drop(part, frozenset()) for part in as_list(dumped['parts'])]
         files: dict[str, bytes] = {}
         return as_object(_Texts(self, {}).verbatim(extract_binary(dumped, files))), files

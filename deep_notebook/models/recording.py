@@ -261,10 +261,12 @@ class ReplayedCell:
         raise RecordingMissError(self.miss)
 
     def _restore(self, response: dict[str, JsonValue]) -> ModelResponse:
-        restored = restore_binary(response, self.recording.files_directory)
+        restored = as_object(restore_binary(response, self.recording.files_directory))
         workspace = self.recording.normaliser.workspace
         if workspace is not None:
-            restored = _replace(restored, WORKSPACE, str(workspace))
+            restored = as_object(_replace(restored, WORKSPACE, str(workspace)))
+        for part in as_list(restored['parts']):
+            _args_as_text(as_object(part))
         (message,) = ModelMessagesTypeAdapter.validate_json(json.dumps([restored]))
         assert isinstance(message, ModelResponse)
         return message
@@ -277,12 +279,18 @@ class ReplayedCell:
             return f'{head}: only {len(recorded.entries)} were recorded. {self.recording.how_to_record}'
         found = differences(recorded.entries[place], request)
         lines = [f'{head}: {found[0][0]} differs.' if found else f'{head}.']
-        lines += [f'  {what} {how}' for what, how in found[:_SHOWN_DIFFERENCES]]
+        lines += [f'  {what}: {how}' for what, how in found[:_SHOWN_DIFFERENCES]]
         if len(found) > _SHOWN_DIFFERENCES:
             lines.append(f'  and {len(found) - _SHOWN_DIFFERENCES} more differences')
         if recorded.pydantic_ai != (installed := version('pydantic-ai-slim')):
             lines.append(f'  it was recorded with pydantic-ai {recorded.pydantic_ai}, this is {installed}')
         return '\n'.join([*lines, self.recording.how_to_record])
+
+
+def _args_as_text(part: dict[str, JsonValue]) -> None:
+    """Give the arguments of a tool call as the JSON that a provider sends; the file holds them spread out."""
+    if part['part_kind'] == 'tool-call' and 'tool_kind' not in part and isinstance(part.get('args'), dict):
+        part['args'] = json.dumps(part['args'], ensure_ascii=False)
 
 
 def _recorded_model(model: Model, name: str) -> RecordedModel:

@@ -17,14 +17,14 @@ _BEFORE = 15
 
 
 def differences(recorded: RecordedEntry, now: CanonicalRequest) -> list[tuple[str, str]]:
-    """Return what differs, the likely cause first, as pairs of what (`the prompt`) and how (`was 'a', is 'b'`)."""
+    """Return what differs, the likely cause first, as pairs of what (`the prompt`) and how (`was 'a', now 'b'`)."""
     was = recorded.request
     classes = {result.call: result.tool_class for result in recorded.tool_results}
     return [
         *_values('the model', was.model, now.model),
         *_messages(was.messages, now.messages, classes),
         *_tools(was.tools, now.tools),
-        *_values('the instructions', _joined(was.instructions), _joined(now.instructions)),
+        *_values('the instruction text', _joined(was.instructions), _joined(now.instructions)),
         *_fields('the setting', was.settings, now.settings),
         *_fields('the output', was.output, now.output),
     ]
@@ -50,15 +50,15 @@ def _parts(
             continue
         what, is_now = _title(before, classes), _title(after, classes)
         if what != is_now:
-            yield what, f'is now {is_now}'
+            yield what, f'now {is_now}'
             continue
         for name in dict.fromkeys([*before, *after]):
             if before.get(name) != after.get(name):
                 yield from _values(_field_title(what, name), before.get(name), after.get(name))
     for part in now[len(was) :]:
-        yield _title(part, classes), f'is new: {_short(_text(part.get("content", part.get("args"))))}'
+        yield _title(part, classes), f'new: {_short(_text(part.get("content", part.get("args"))))}'
     for part in was[len(now) :]:
-        yield _title(part, classes), f'is missing: {_short(_text(part.get("content", part.get("args"))))}'
+        yield _title(part, classes), f'missing: {_short(_text(part.get("content", part.get("args"))))}'
 
 
 def _title(part: dict[str, JsonValue], classes: dict[str, str]) -> str:
@@ -87,14 +87,14 @@ def _tools(was: list[JsonValue], now: list[JsonValue]) -> Iterator[tuple[str, st
     before = {str(as_object(tool)['name']): tool for tool in was}
     after = {str(as_object(tool)['name']): tool for tool in now}
     for name in after.keys() - before.keys():
-        yield f'the tool {name}', 'is new'
+        yield f'the tool {name}', 'new'
     for name in before.keys() - after.keys():
-        yield f'the tool {name}', 'is missing'
+        yield f'the tool {name}', 'missing'
     for name in before:
         if name in after:
             yield from _fields(f'the tool {name},', as_object(before[name]), as_object(after[name]))
     if before == after and list(before) != list(after):
-        yield 'the tools', 'come in another order'
+        yield 'the tools', 'in another order'
 
 
 def _fields(what: str, was: dict[str, JsonValue], now: dict[str, JsonValue]) -> Iterator[tuple[str, str]]:
@@ -107,7 +107,7 @@ def _values(what: str, was: JsonValue, now: JsonValue) -> Iterator[tuple[str, st
         return
     before, after = _text(was), _text(now)
     start = max(_common_prefix(before, after) - _BEFORE, 0)
-    yield what, f'was {_short(before, start)}, is {_short(after, start)}'
+    yield what, f'was {_short(before, start)}, now {_short(after, start)}'
 
 
 def _common_prefix(one: str, other: str) -> int:
