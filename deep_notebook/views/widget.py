@@ -14,6 +14,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,7 +53,8 @@ class RunWidget(anywidget.AnyWidget):
     Args:
         run: The number of the run.
         present: Returns the snapshot as it is now; called on any thread.
-        on_ready: Called when a front end wants the state: it has just loaded, or missed a patch.
+        on_ready: Called when a front end has just loaded the widget.
+        on_resync: Called when a front end wants the whole state.
         on_decision: Called with a tool call's id and the answer to it, possibly more than once for one id.
         on_stop: Called when the person presses Stop.
     """
@@ -69,12 +71,14 @@ class RunWidget(anywidget.AnyWidget):
         *,
         present: Callable[[], dict[str, JsonValue]],
         on_ready: Callable[[], None],
+        on_resync: Callable[[], None],
         on_decision: OnDecision,
         on_stop: OnStop,
     ) -> None:
         self.run = run
         self.present = present
         self._on_ready = on_ready
+        self._on_resync = on_resync
         self._on_decision = on_decision
         self._on_stop = on_stop
         self.on_msg(self._received)
@@ -92,8 +96,10 @@ class RunWidget(anywidget.AnyWidget):
 
     def _received(self, _: object, content: object, __: object) -> None:
         match content:
-            case {'kind': 'ready' | 'resync'}:
+            case {'kind': 'ready'}:
                 self._on_ready()
+            case {'kind': 'resync'}:
+                self._on_resync()
             case {'kind': 'stop'}:
                 self._on_stop()
             case {'kind': 'decision', 'id': str(id), **rest} if (decision := _decision(rest)) is not None:
@@ -120,6 +126,11 @@ def _show(output: RunWidget | dict[str, str], **options: Any) -> None:
     display(output, raw=isinstance(output, dict), **options)
 
 
+def _with_hint(state: RunState) -> RunState:
+    hint = f'The page was reloaded during the run. `%deep show {state.run}` draws it so that the notebook keeps it.'
+    return replace(state, notice=f'{state.notice} {hint}' if state.notice else hint)
+
+
 class WidgetView(RunView):
     """Draws a run as a `RunWidget` while it goes on, and leaves static HTML and text at its end.
 
@@ -134,6 +145,7 @@ class WidgetView(RunView):
         self._decision_callbacks: list[OnDecision] = []
         self._stop_callbacks: list[OnStop] = []
         self._ready = asyncio.Event()
+        self._reloaded = False
         self._widget: RunWidget | None = None
         self._instead: RunView | None = None
         self._display_id = uuid.uuid4().hex
@@ -188,12 +200,13 @@ class WidgetView(RunView):
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._unsent = state
+        self._unsent = _with_hint(state) if self._reloaded else state
         self._send_patch()
         if self._timer is not None:
             self._timer.cancel()
         self._leave({'text/html': static_html.render(state), 'text/plain': text.render(state)})
-        if self._widget is not None:
+        # The output of a cell does not reach a page that was reloaded meanwhile: there the widget has to stay.
+        if self._widget is not None and not self._reloaded:
             self._try(self._widget.close)
 
     def _leave(self, bundle: dict[str, str]) -> None:
@@ -209,7 +222,8 @@ class WidgetView(RunView):
             widget = RunWidget(
                 run,
                 present=self._snapshot,
-                on_ready=lambda: self._hand_over(self._front_end_ready),
+                on_ready=lambda: self._hand_over(self._front_end_loaded),
+                on_resync=lambda: self._hand_over(self._send_snapshot),
                 on_decision=self._tell_decision,
                 on_stop=self._tell_stop,
             )
@@ -232,10 +246,13 @@ class WidgetView(RunView):
         except RuntimeError:
             _log.debug('A front end spoke after the run had ended.')
 
-    def _front_end_ready(self) -> None:
+    def _front_end_loaded(self) -> None:
+        self._reloaded = self._ready.is_set()
         self._ready.set()
-        if self._widget is not None:
-            self._send({'kind': 'snapshot', **self._snapshot()})
+        self._send_snapshot()
+
+    def _send_snapshot(self) -> None:
+        self._send({'kind': 'snapshot', **self._snapshot()})
 
     def _snapshot(self) -> dict[str, JsonValue]:
         """Return the state that was last sent, with the time that has passed since."""

@@ -320,6 +320,31 @@ async def test_a_closed_view_leaves_no_comm_open(front_end: FrontEnd) -> None:
     assert kinds.count('comm_close') == kinds.count('comm_open') > 0
 
 
+async def test_a_page_that_was_reloaded_keeps_the_widget_and_says_how_to_keep_the_run(front_end: FrontEnd) -> None:
+    view = WidgetView()
+    view.open(a_state())
+    front_end.send({'kind': 'ready'})
+    front_end.send({'kind': 'ready'})
+    await front_end.message(1)
+    view.close(a_state('done'))
+    assert 'comm_close' not in [kind for kind, _ in front_end.published]
+    assert front_end.state == IsPartialDict(phase='done', notice=IsStr(regex='.*reloaded.*`%deep show 3`.*'))
+    assert 'reloaded' not in front_end.outputs[-1][0]['text/plain']
+    front_end.send({'kind': 'ready'})
+    assert (await front_end.message(3))['state']['phase'] == 'done'
+
+
+async def test_a_page_that_asks_again_has_not_been_reloaded(front_end: FrontEnd) -> None:
+    view = WidgetView()
+    view.open(a_state())
+    front_end.send({'kind': 'ready'})
+    front_end.send({'kind': 'resync'})
+    await front_end.message(1)
+    view.close(a_state('done'))
+    assert front_end.published[-1][0] == 'comm_close'
+    assert front_end.state == to_json(a_state('done'))
+
+
 async def test_a_page_that_speaks_too_late_is_not_answered(front_end: FrontEnd) -> None:
     view = WidgetView()
     view.open(a_state())

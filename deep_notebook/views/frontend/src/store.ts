@@ -183,7 +183,7 @@ export class RunStore {
     this.#changed();
   };
 
-  #onLineChanged = (): void => this.#probe('ready', TIMES.probeAnswer, 'lost');
+  #onLineChanged = (): void => this.#probe('resync', TIMES.probeAnswer, 'lost');
 
   /** Any message shows that the kernel is there. */
   #hear(state: RunState | null): void {
@@ -235,6 +235,7 @@ export class RunStore {
     this.connection = connection;
     if (connection === 'lost') {
       this.announced = 'Not connected to the kernel.';
+      clearTimeout(this.#timers.get('silence'));
       this.#sent.clear();
       this.stopping = false;
     }

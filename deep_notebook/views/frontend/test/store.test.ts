@@ -127,6 +127,15 @@ test('a line that is cut shows as soon as the kernel does not answer', () => {
   assert.equal(store.connection, 'lost');
 });
 
+test('a line that is cut stays cut, however long nothing is heard', () => {
+  const { model, store } = open();
+  model.alive = false;
+  model.trigger('comm_live_update');
+  pass(TIMES.probeAnswer);
+  for (let count = 0; count < 10; count += 1) pass(TIMES.silence);
+  assert.equal(store.connection, 'lost');
+});
+
 test('a line that is cut and mended goes on', () => {
   const { model, store } = open();
   model.trigger('comm_live_update');
