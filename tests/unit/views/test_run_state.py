@@ -13,6 +13,7 @@ from dirty_equals import IsPartialDict, IsStr
 from pydantic import BaseModel
 from pydantic_ai.messages import (
     EnqueuedMessagesEvent,
+    FunctionToolCallEvent,
     FunctionToolResultEvent,
     NativeToolCallPart,
     NativeToolReturnPart,
@@ -410,6 +411,15 @@ def test_a_search_by_the_provider_is_a_step() -> None:
     assert (step.status, step.summary, step.tool_class, step.result) == ('ok', 'bern', 'read', '2 results')
 
 
+def test_a_call_that_a_rule_denied_says_so_and_took_no_time() -> None:
+    events = [
+        FunctionToolCallEvent(ToolCallPart('execute', {'command': 'rm -r /'}, tool_call_id='c1')),
+        FunctionToolResultEvent(ToolReturnPart('execute', 'Not on this machine.', tool_call_id='c1', outcome='denied')),
+    ]
+    step = tool(fold(events)[-1], 'c1')
+    assert (step.status, step.note, step.seconds) == ('denied', 'denied: "Not on this machine."', None)
+
+
 def test_two_writes_of_one_file_are_one_changed_file() -> None:
     def written(id: str, diff: str) -> list[object]:
 
@@ -476,9 +486,10 @@ def test_only_text_that_can_be_shown_as_it_is_can_be_edited(content: Any, editab
 
 
 def test_a_long_argument_never_hides_another() -> None:
-    args = {'content': 'x' * 100_000, 'path': '../../outside', 'mode': 'w'}
+    args = {'content': 'x' * 100_000, 'path': '../../outside', 'more': 'y' * 100_000, 'mode': 'w'}
     shown = fold([asked(args=args)])[-1]
-    assert 'path: ../../outside\nmode: w' in shown.approvals[0].args
+    assert 'path: ../../outside\n' in shown.approvals[0].args
+    assert '\nmode: w' in shown.approvals[0].args
     assert 'characters left out' in shown.approvals[0].args
     assert len(shown.approvals[0].args) < 20_500
     assert len(tool(shown, 'c1').args) < 4_500
