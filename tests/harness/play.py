@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic_ai import Agent
@@ -12,6 +14,9 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+
+from deep_notebook.capabilities.todos import Todo
+from deep_notebook.workspaces import StateBackend
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 Returns: TypeAlias = list[ToolReturnPart]
@@ -64,7 +69,7 @@ async def play(
     """Run an agent whose model makes the calls of one turn after the other and then says `done`.
 
     Args:
-        turns: The calls of each response, or a function from all returns so far to them.
+        turns: The calls of each response, or a function from all returns so far to them; no calls end the run.
         capabilities: The agent's.
         deps: The run's.
         history: The messages before.
@@ -79,11 +84,10 @@ async def play(
     async def answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
         if not offered:
             offered.extend(tool.name for tool in info.function_tools)
-        if not pending:
-            yield 'done'
-            return
-        turn = pending.pop(0)
+        turn = pending.pop(0) if pending else []
         calls = turn(tool_returns(messages)) if callable(turn) else turn
+        if not calls:
+            yield 'done'
         for index, (name, args) in enumerate(calls):
             call_id = f'{len(turns) - len(pending)}.{index + 1}'
             yield {index: DeltaToolCall(name=name, json_args=json.dumps(args), tool_call_id=call_id)}
@@ -106,3 +110,22 @@ async def play(
                 on_event(event)
         assert run.result is not None
         return Played(run.result.output, run.all_messages(), events, offered)
+
+
+@dataclass
+class Deps:
+    """The least that the tools ask of deps."""
+
+    backend: Any = field(default_factory=StateBackend)
+    todos: list[Todo] = field(default_factory=list)
+    read_digests: dict[str, str] = field(default_factory=dict)
+
+
+def anchors(text: str) -> list[str]:
+    """Return the anchors in what `read_file` showed, in order."""
+    return re.findall(r'^(\d+:[0-9a-f]{2})\|', text, re.MULTILINE)
+
+
+def names(directory: Path) -> list[str]:
+    """Return the names in a directory, sorted."""
+    return sorted(path.name for path in directory.iterdir())

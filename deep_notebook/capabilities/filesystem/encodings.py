@@ -6,6 +6,7 @@ come out decide between what fits equally well.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator
 
 from charset_normalizer import from_bytes
@@ -25,18 +26,10 @@ def guess_encodings(data: bytes) -> Iterator[str]:
     """
     if not data or data.isascii():
         return
-    sample = _sample(data)
+    sample = data[:_SAMPLE]
     for encoding in (*_east_asian(sample), *_single_byte(sample)):
         yield from _NARROWER.get(encoding, ())
         yield encoding
-
-
-def _sample(data: bytes) -> bytes:
-    """Return the beginning of `data`, cut where no multi-byte character is cut: none ends in a byte below 0x30."""
-    if len(data) <= _SAMPLE:
-        return data
-    cut = next((at for at in range(_SAMPLE, 0, -1) if data[at - 1] < 0x30), len(data))
-    return data[:cut]
 
 
 def _east_asian(sample: bytes) -> Iterator[str]:
@@ -53,15 +46,17 @@ def _single_byte(sample: bytes) -> Iterator[str]:
         rank = {encoding: _likelihood(sample, encoding) + fits.get(encoding, 0) for encoding in _LATIN}
         yield from sorted((each for each in rank if rank[each] >= _MIN_LIKELIHOOD), key=lambda each: -rank[each])
     others = [encoding for encoding in fits if not (latin and encoding in _LATIN)]
-    yield from sorted(others, key=lambda each: (-fits[each], each in _RARE))
+    # In text with few ASCII letters the others are the letters of another script, not accents.
+    yield from sorted(others, key=lambda each: (each in _LATIN, -fits[each], each in _RARE))
 
 
 def _likelihood(sample: bytes, encoding: str) -> float:
     """Return the share of characters beyond ASCII that are usual in text of this encoding."""
     try:
-        foreign = [character for character in sample.decode(encoding) if character > '\x7f']
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)  # its last character may be cut
     except UnicodeError:
         return 0
+    foreign = [character for character in text if character > '\x7f']
     is_usual = _EAST_ASIAN.get(encoding, _is_latin)
     return sum(map(is_usual, foreign)) / len(foreign) if foreign else 0
 
@@ -78,18 +73,16 @@ def _is_east_asian_sign(character: str) -> bool:
     return character in _EAST_ASIAN_SIGNS or '\uff01' <= character <= '\uff5e'
 
 
-def _is_hangul(character: str) -> bool:
-    return '가' <= character <= '힣' or _is_east_asian_sign(character)
-
-
-def _is_common(charset: str, first: int, last: int, *, kana: bool = False) -> Callable[[str], bool]:
-    """Say whether a character is in the everyday level of `charset`, whose lead bytes go from `first` to `last`."""
+def _is_common(
+    charset: str, first: int, last: int, *, script: tuple[str, str] = ('\u4e00', '\u9fff'), kana: bool = False
+) -> Callable[[str], bool]:
+    """Say whether a character of `script` is in the part of `charset` for everyday use, going by its lead byte."""
 
     def is_common(character: str) -> bool:
         if _is_east_asian_sign(character) or (kana and '\u3041' <= character <= '\u30fe'):
             return True
         try:
-            return '\u4e00' <= character <= '\u9fff' and first <= character.encode(charset)[0] <= last
+            return script[0] <= character <= script[1] and first <= character.encode(charset)[0] <= last
         except UnicodeEncodeError:
             return False
 
@@ -98,7 +91,7 @@ def _is_common(charset: str, first: int, last: int, *, kana: bool = False) -> Ca
 
 # Each table in the order of preference when the characters leave it open.
 _EAST_ASIAN: dict[str, Callable[[str], bool]] = {
-    'cp949': _is_hangul,
+    'cp949': _is_common('euc_kr', 0xB0, 0xC8, script=('가', '힣')),
     'gb18030': _is_common('gb2312', 0xB0, 0xD7),
     'big5': _is_common('big5', 0xA4, 0xC6),
     'cp932': _is_common('euc_jp', 0xB0, 0xCF, kana=True),

@@ -10,6 +10,7 @@ import codecs
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from .encodings import guess_encodings
 
@@ -90,7 +91,8 @@ class TextFile:
         A new line ends as the line in whose place it stands, else as its neighbour.
         """
         lines, endings = list(self.lines), list(self.endings)
-        for splice in sorted(splices, key=lambda each: (each.start, each.end), reverse=True):
+        from_below = sorted(splices, key=lambda each: (each.start, each.end))[::-1]
+        for splice in from_below:
             neighbour = (self.endings[splice.start - 1] if splice.start else '') or self.ending
             new_endings = [
                 self.endings[at] if at < splice.end else neighbour
@@ -150,7 +152,7 @@ def decode_text(data: bytes) -> TextFile | None:
             return _decoded(data[len(mark) :], encoding, mark)
     if b'\0' in data:
         return None
-    for encoding in ('utf-8', *guess_encodings(data)):
+    for encoding in chain(['utf-8'], guess_encodings(data)):
         if (file := _decoded(data, encoding)) is not None:
             return file
     return None
