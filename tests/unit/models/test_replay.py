@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
     BinaryImage,
     FilePart,
     ModelMessage,
+    ModelRequest,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -23,8 +24,9 @@ from pydantic_ai.messages import (
     TextPartDelta,
     ThinkingPart,
     ToolCallPart,
+    UserPromptPart,
 )
-from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.function import (
     AgentInfo,
     BuiltinToolCallsReturns,
@@ -379,6 +381,16 @@ async def test_a_request_that_was_cut_off_is_not_recorded(tmp_path: Path) -> Non
     draft.save()
     with pytest.raises(RecordingMissError, match='only 0 were recorded'):
         await notebook.run(ReplayModel(notebook.load().cell('a')), 'How many rows?')
+
+
+async def test_a_stream_that_was_not_read_to_its_end_is_not_recorded(tmp_path: Path) -> None:
+    recording = Recording.new(recording_path(tmp_path, 'sales'))
+    draft = recording.record('a', scripted(), name='mine', tool_class=tool_class)
+    ask: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart('How many rows?')])]
+    async with RecordingModel(scripted(), draft).request_stream(ask, None, ModelRequestParameters()) as stream:
+        await anext(aiter(stream))
+    draft.save()
+    assert Recording.load(recording.path).unused() == []
 
 
 async def test_pictures_and_thoughts_come_back(tmp_path: Path) -> None:
