@@ -21,7 +21,6 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
-    AgentStreamEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     ModelMessage,
@@ -30,9 +29,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.output import OutputSpec
-from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDefinition
 from pydantic_ai.usage import RunUsage
+from pydantic_ai.workspaces import WorkspaceBackend
 
 from ..capabilities.tool_classes import tool_class
 from ..errors import DeepNotebookError
@@ -63,6 +62,8 @@ class RunInput:
     prompt: Sequence[UserContent] | None
     history: Sequence[ModelMessage]
     deps: Any
+    workspace: WorkspaceBackend | None
+    """Where the agent's files are now, whatever directory the history names."""
     capabilities: Sequence[AbstractCapability[Any]]
     request_limit: int
     budget: Decimal | None = None
@@ -140,6 +141,7 @@ class Run:
                 model=given.model,
                 message_history=given.history,
                 deps=given.deps,
+                workspace=given.workspace,
                 capabilities=[*given.capabilities, _ToolWatch(self)],
                 output_type=output_type,
                 usage_limits=limits,
@@ -148,8 +150,6 @@ class Run:
                 self._stop = stream.cancel
                 async with self._watch(given.timeout):
                     async for event in stream:
-                        if isinstance(event, AgentRunResultEvent):
-                            continue
                         self.apply(event)
                         if _settles_messages(event):
                             messages = stream.all_messages()
@@ -264,7 +264,7 @@ class _ToolWatch(AbstractCapability[Any]):
         return tool_defs
 
 
-def _settles_messages(event: AgentStreamEvent) -> bool:
+def _settles_messages(event: object) -> bool:
     """Return whether the history is longer, or its last message complete, once `event` is there."""
     if isinstance(event, PartStartEvent):
         return event.index == 0

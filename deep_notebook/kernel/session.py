@@ -315,6 +315,7 @@ class NotebookSession:
             prompt=prompt,
             history=history,
             deps=self.deps if who.ours else None,
+            workspace=self.deps.backend if who.ours else None,
             capabilities=capabilities if who.ours else capabilities[1:],
             request_limit=limit,
             budget=limits.budget,

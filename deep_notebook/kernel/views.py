@@ -29,7 +29,7 @@ class FinalView(RunView):
 
     def close(self, state: RunState) -> None:
         """Show how the run ended."""
-        display({'text/html': render_html(state), 'text/plain': render_text(state)}, raw=True)
+        display({'text/html': render_html(state, times=False), 'text/plain': render_text(state)}, raw=True)
 
 
 class QuietView(RunView):

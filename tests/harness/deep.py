@@ -33,6 +33,8 @@ def run_deep(kernel: RealKernel, line: str, prompt: str, **options: Any) -> Cell
 
 def front_end(cell: Cell) -> Comm:
     """Be the front end: load the widget of the cell's run and say so."""
+    opened = cell.wait_for(lambda message: message.kind in ('comm_open', 'error'))
+    assert opened.kind == 'comm_open', cell.result().error
     widget = cell.wait_for_comm(_model_module='anywidget')
     widget.send({'kind': 'ready'})
     return widget
