@@ -6,6 +6,7 @@ request of a run, so only the newest result has to be read again; that is where 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,13 +47,12 @@ class Limits:
     head: int = 200
 
 
-PRESENT = Limits(result=400, body=1500)
-"""In the turn under way."""
+FULL = Limits(result=400, body=1000)
+"""As a rule."""
 CRAMPED = Limits(result=120, body=120)
 """In the turn under way when it does not fit otherwise."""
-EARLIER = Limits(result=60, body=80, head=60)
-"""In the turns before it."""
-
+_LINE_ANCHOR = re.compile(r'^ *\d+:[0-9a-f]+\|', re.MULTILINE)
+"""What read_file puts before each line for edit_file, a tool that this model does not see."""
 _REPLY = '<|im_start|>assistant\n'
 _INTRODUCTION = """\
 You do the user's task in a notebook by calling tools, one at a time. Every reply starts with one JSON object that \
@@ -130,11 +130,12 @@ Munich has the most people of the towns of Bavaria: 1,510,000.""",
     Example(
         needs=frozenset({'ls'}),
         text="""\
-User: What is in the directory data?
-{"tool": "ls", "path": "data"}
-Result of ls: towns.csv
+User: Which files are here?
+{"tool": "ls", "path": "."}
+Result of ls: people.csv
+towns.csv
 {"tool": "answer"}
-The directory data holds towns.csv.""",
+There are two files: people.csv and towns.csv.""",
     ),
 )
 
@@ -144,8 +145,10 @@ def render(
 ) -> str:
     """Write the whole prompt, up to where the model's reply begins.
 
-    The system text is never cut. If the rest does not fit into `PROMPT_TOKENS`, the results and bodies of the turn
-    under way are shortened, then the oldest turns are left out, and the text says so.
+    The system text is never cut. If the rest does not fit into `PROMPT_TOKENS`, the oldest turns are left out, and
+    the text says so; if the turn under way does not fit by itself, its results and bodies are shortened further.
+    Earlier turns stay as they were read: rewriting them would cost more than their length, and the model copies
+    marks of omission into what it writes.
 
     Args:
         messages: The history, as prepared by `Model.prepare_messages`.
@@ -158,7 +161,7 @@ def render(
     system = _block('system', _system(catalogue, [*_standing_prompts(messages), *_own(instructions)]))
     turns = list(_turns(messages))
     room = PROMPT_TOKENS - estimate_tokens(system)
-    present = ''.join(_turn(turns[-1], catalogue, PRESENT)) if turns else ''
+    present = ''.join(_turn(turns[-1], catalogue, FULL)) if turns else ''
     if estimate_tokens(present) > room:
         present = ''.join(_turn(turns[-1], catalogue, CRAMPED))
     room -= estimate_tokens(present)
@@ -169,7 +172,7 @@ def render(
         )
     kept: list[str] = []
     for turn in reversed(turns[:-1]):
-        text = ''.join(_turn(turn, catalogue, EARLIER))
+        text = ''.join(_turn(turn, catalogue, FULL))
         room -= estimate_tokens(text)
         if room < 0:
             kept.append(_block('user', '(Earlier turns of this conversation are left out.)'))
@@ -253,8 +256,10 @@ def _request(message: ModelRequest, limits: Limits) -> Iterator[str]:
             yield _user_text(part)
         elif isinstance(part, ToolReturnPart):
             verdict = 'Result of' if part.outcome == 'success' else f'{part.outcome.capitalize()}:'
-            result = _shortened(part.model_response_str(wrap_if_error=False), limits.result)
-            yield f'{verdict} {part.tool_name}: {result}'
+            result = part.model_response_str(wrap_if_error=False)
+            if part.tool_name == 'read_file':
+                result = _LINE_ANCHOR.sub('', result)
+            yield f'{verdict} {part.tool_name}: {_shortened(result, limits.result)}'
 
 
 def _user_text(part: UserPromptPart) -> str:

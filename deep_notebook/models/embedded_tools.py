@@ -132,13 +132,13 @@ class Catalogue:
 
 
 _TEXT = {'type': 'string'}
-_CODE = Body(argument='code', opening='\n```python\n', closing='\n```', max_tokens=1000)
-_CONTENT = Body(argument='content', opening='\n<content>\n', closing='\n</content>', max_tokens=1500)
+_CODE = Body(argument='code', opening='\n```python\n', closing='\n```', max_tokens=500)
+_CONTENT = Body(argument='content', opening='\n<content>\n', closing='\n</content>', max_tokens=700)
 _ANSWER = CompactTool(
     name=ANSWER,
     line='{"tool": "answer"} ends the task; your words to the user follow',
     properties={},
-    body=Body(argument='text', opening='\n', closing='', max_tokens=800),
+    body=Body(argument='text', opening='\n', closing='', max_tokens=600),
 )
 _TODOS = {
     'type': 'array',
@@ -173,7 +173,7 @@ _KNOWN: dict[str, _Known] = {
         body=_CONTENT,
     ),
     'run_python': _Known(
-        line='{"tool": "run_python"} runs Python; a ```python block follows. Standard library only; print results',
+        line='{"tool": "run_python"} runs Python; a ```python block follows. Read CSV with csv.DictReader',
         properties={},
         body=_CODE,
     ),

@@ -32,6 +32,10 @@ MENDABLE = 2
 _ASKS_FOR_A_PLAN = re.compile(r'\b(plan|plans|planning|to-?dos?|step by step|steps)\b', re.IGNORECASE)
 
 
+_NAMES_DATA = re.compile(r'\.(csv|tsv|jsonl?|ndjson|xlsx?|parquet|log)\b', re.IGNORECASE)
+_PYTHON_ERROR = re.compile(r'^(\w+\.)*\w*(Error|Exception|Interrupt)\b.*\Z', re.MULTILINE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Turn:
     """The turn under way: the prompt, the model's calls so far, the results of the latest one."""
@@ -60,7 +64,7 @@ class Turn:
                 if isinstance(part, ToolCallPart)
             ],
             results=[part for part in last if isinstance(part, ToolReturnPart)],
-            failures=sum(part.outcome in ERROR_OUTCOMES for part in results),
+            failures=sum(_failed(part) for part in results),
         )
 
     def repeats(self, name: str, arguments: dict[str, Any]) -> bool:
@@ -68,19 +72,54 @@ class Turn:
         return (name, arguments) in self.calls[-2:]
 
     def barred(self, catalogue: Catalogue) -> frozenset[str]:
-        """The names of the tools that may not come next; never all of them."""
-        if self.requests >= MAX_REQUESTS - 1:
-            return frozenset(tool.name for tool in catalogue.tools) - {ANSWER}
-        barred: set[str] = set()
-        just_failed = any(part.outcome in ERROR_OUTCOMES for part in self.results)
-        names = [name for name, _ in self.calls]
-        planned = 'write_todos' in names or _ASKS_FOR_A_PLAN.search(self.prompt)
-        if not planned or names[-1:] == ['write_todos'] or just_failed:
+        """The names of the tools that may not come next; never all of them.
+
+        Left alone, the model makes up what it does not know. So before it writes or answers about a data file it has
+        to look, after a failure it has to try something else before it reports, and after failed code it may not
+        write a file. What the person denied stays denied.
+        """
+        every = frozenset(tool.name for tool in catalogue.tools)
+        failed = {part.tool_name for part in self.results if _failed(part)}
+        barred = {part.tool_name for part in self.results if part.outcome == 'denied'} - {ANSWER}
+        if self.is_at_an_end:
+            return every - {ANSWER}
+        if failed:
+            barred |= {ANSWER, 'write_todos'}
+        if 'run_python' in failed:
+            barred.add('write_file')
+        if not self._may_plan():
             barred.add('write_todos')
-        if just_failed and self.failures <= MENDABLE:
-            barred.add(ANSWER)
-        return frozenset(barred)
+        if _NAMES_DATA.search(self.prompt) and not self._has_looked():
+            barred |= {ANSWER, 'write_file'}
+        return every & barred if every - barred else every - {ANSWER}
+
+    @property
+    def is_at_an_end(self) -> bool:
+        """Whether only an answer may come: no request is left for more, or mending failed."""
+        return self.requests >= MAX_REQUESTS - 1 or (self.just_failed and self.failures > MENDABLE)
+
+    @property
+    def just_failed(self) -> bool:
+        """Whether the latest call failed."""
+        return any(_failed(part) for part in self.results)
+
+    def _has_looked(self) -> bool:
+        """Whether anything was called in this turn but the plan."""
+        return any(name != 'write_todos' for name, _ in self.calls)
+
+    def _may_plan(self) -> bool:
+        """Whether the person asked for a plan or there is one, and the latest call did not just write it."""
+        names = [name for name, _ in self.calls]
+        wanted = 'write_todos' in names or _ASKS_FOR_A_PLAN.search(self.prompt) is not None
+        return wanted and names[-1:] != ['write_todos']
 
 
 def _person_speaks(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
+
+
+def _failed(part: ToolReturnPart) -> bool:
+    """Whether a tool failed; code that ended in a traceback counts, though running it was no failure of the tool."""
+    if part.outcome != 'success':
+        return part.outcome in ERROR_OUTCOMES
+    return part.tool_name == 'run_python' and bool(_PYTHON_ERROR.search(part.model_response_str().rstrip()))

@@ -25,6 +25,7 @@ CALL_TOKENS = 400
 PLAIN_TOKENS = 800
 """The bound of an answer where the agent has no tools."""
 CUT_OFF = 'Your last reply was cut off. Reply again, much shorter.'
+FAILED = 'That failed. Tell the user plainly what failed, and claim nothing else.'
 NEXT_SPEAKER = ('\nUser:', '\n{"tool"', '\nResult of ')
 """Where an answer goes on to imagine what follows it, as in the examples."""
 
@@ -79,6 +80,8 @@ class Writer:
     async def _reply(self, prompt: str, catalogue: Catalogue) -> AsyncIterator[str | ToolCallPart]:
         turn = Turn.of(self.messages)
         barred = turn.barred(catalogue)
+        if turn.is_at_an_end and turn.just_failed:
+            prompt = with_note(prompt, FAILED)
         for _ in range(TRIES):
             try:
                 reply = await self._decide(prompt, catalogue, barred)
