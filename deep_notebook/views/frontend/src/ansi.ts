@@ -1,6 +1,7 @@
 import { AnsiUp } from 'ansi_up';
 import DOMPurify from 'dompurify';
 import type { SafeHtml } from './markdown';
+import { settled } from './plain';
 
 const purifier = DOMPurify();
 
@@ -9,7 +10,7 @@ export function ansiToHtml(text: string): SafeHtml {
   const converter = new AnsiUp();
   converter.use_classes = true;
   converter.url_allowlist = {};
-  const html = converter.ansi_to_html(text);
+  const html = converter.ansi_to_html(settled(text));
   return purifier.sanitize(html, {
     ALLOWED_TAGS: ['span'],
     ALLOWED_ATTR: ['class'],

@@ -153,3 +153,12 @@ test('what is typed stays when a view is torn down and drawn again', async () =>
   await act(() => void closing.push(render({ model, el })));
   assert.equal(el.querySelector('textarea')?.value, 'half a');
 });
+
+test('a question shows the tool, all its arguments and what would hide in them', async () => {
+  const [question] = waiting.approvals;
+  const tricky = { ...question, title: 'Write a\u202eb?', path: 'a\u202eb', args: 'path: a\rb' };
+  const { el, text } = await show({ ...waiting, approvals: [tricky] } as RunState);
+  assert.ok(text().includes('Write a[U+202E]b?'));
+  assert.equal(el.querySelector('.dn-more summary')?.textContent, 'All arguments of write_file');
+  assert.equal(el.querySelector('.dn-more .dn-output')?.textContent, 'path: a␍b');
+});

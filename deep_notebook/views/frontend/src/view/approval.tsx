@@ -1,8 +1,9 @@
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { revealed } from '../plain';
 import type { Approval } from '../protocol';
 import type { RunStore } from '../store';
 import * as words from '../words';
-import { Button, Diff, Output, OWN_TEXT, useUniqueId } from './parts';
+import { Button, Diff, Output, OWN_KEYS, OWN_TEXT, useUniqueId } from './parts';
 
 interface Props {
   approval: Approval;
@@ -18,7 +19,8 @@ interface FormProps extends Props {
 }
 
 /** One question, and everything needed to answer it. */
-export function ApprovalCard({ approval, store }: Props) {
+export function ApprovalCard({ approval: asked, store }: Props) {
+  const approval = useMemo(() => shownInFull(asked), [asked]);
   const card = useRef<HTMLElement>(null);
   const sent = store.sent(approval.id);
   const titleId = useUniqueId();
@@ -42,9 +44,20 @@ export function ApprovalCard({ approval, store }: Props) {
         <span class="dn-muted">{[approval.detail, `asked by ${approval.asked_by}`].filter(Boolean).join(' · ')}</span>
       </div>
       {approval.diff ? (
-        <Diff diff={approval.diff} label={`Proposed change${approval.path ? ` of ${approval.path}` : ''}`} />
+        <>
+          <Diff diff={approval.diff} label={`Proposed change${approval.path ? ` of ${approval.path}` : ''}`} />
+          {approval.args && (
+            <details class="dn-more">
+              <summary {...OWN_KEYS}>All arguments of {approval.tool}</summary>
+              <Output text={approval.args} label={`Arguments of ${approval.tool}`} />
+            </details>
+          )}
+        </>
       ) : (
-        approval.args && <Output text={approval.args} label={`Arguments of ${approval.tool}`} />
+        <>
+          <div class="dn-caption">Arguments of {approval.tool}</div>
+          <Output text={approval.args} label={`Arguments of ${approval.tool}`} />
+        </>
       )}
       {approval.state === 'pending' ? (
         <Answer approval={approval} store={store} focusCard={() => card.current?.focus({ preventScroll: true })} />
@@ -59,6 +72,19 @@ export function ApprovalCard({ approval, store }: Props) {
       )}
     </article>
   );
+}
+
+/** What the person reads shows every control character; what they edit stays as it is. */
+function shownInFull(approval: Approval): Approval {
+  const { title, path, detail, diff, args } = approval;
+  return {
+    ...approval,
+    title: revealed(title),
+    path: path && revealed(path),
+    detail: revealed(detail),
+    diff: diff && revealed(diff),
+    args: revealed(args),
+  };
 }
 
 function Title({ approval: { title, path } }: { approval: Approval }) {

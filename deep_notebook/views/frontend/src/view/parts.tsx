@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ansiToHtml, hasAnsi } from '../ansi';
 import { type DiffLine, parseDiff } from '../diff';
+import { settled } from '../plain';
 import { Html } from './html';
 
 /** Keeps a host's shortcuts (JupyterLab's through Lumino) from acting on keys pressed in a control. */
@@ -87,7 +88,7 @@ function DiffRow({ line: { kind, text } }: { line: DiffLine }) {
 export function Output({ text, label }: { text: string; label: string }) {
   return (
     <div class="dn-output dn-scroll" role="group" tabIndex={0} aria-label={label}>
-      {hasAnsi(text) ? <Html html={ansiToHtml(text)} /> : text}
+      {hasAnsi(text) ? <Html html={ansiToHtml(text)} /> : settled(text)}
     </div>
   );
 }
