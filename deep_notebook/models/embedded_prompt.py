@@ -53,6 +53,8 @@ CRAMPED = Limits(result=120, body=120)
 """In the turn under way when it does not fit otherwise."""
 _LINE_ANCHOR = re.compile(r'^ *\d+:[0-9a-f]+\|', re.MULTILINE)
 """What read_file puts before each line for edit_file, a tool that this model does not see."""
+_CONTROL_TOKEN = re.compile(r'<\|(\w+)\|>')
+_LEFT_OUT = '(Earlier turns of this conversation are left out.)'
 _REPLY = '<|im_start|>assistant\n'
 _INTRODUCTION = """\
 You do the user's task in a notebook by calling tools, one at a time. Every reply starts with one JSON object that \
@@ -160,7 +162,7 @@ def render(
     """
     system = _block('system', _system(catalogue, [*_standing_prompts(messages), *_own(instructions)]))
     turns = list(_turns(messages))
-    room = PROMPT_TOKENS - estimate_tokens(system)
+    room = PROMPT_TOKENS - estimate_tokens(f'{system}{_block("user", _LEFT_OUT)}{_REPLY}')
     present = ''.join(_turn(turns[-1], catalogue, FULL)) if turns else ''
     if estimate_tokens(present) > room:
         present = ''.join(_turn(turns[-1], catalogue, CRAMPED))
@@ -175,7 +177,7 @@ def render(
         text = ''.join(_turn(turn, catalogue, FULL))
         room -= estimate_tokens(text)
         if room < 0:
-            kept.append(_block('user', '(Earlier turns of this conversation are left out.)'))
+            kept.append(_block('user', _LEFT_OUT))
             break
         kept.append(text)
     return f'{system}{"".join(reversed(kept))}{present}{_REPLY}'
@@ -187,12 +189,10 @@ def with_note(prompt: str, note: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Guess the tokens of `text`, rather too many: digits are one each, as is what lies outside ASCII.
-
-    Figures measured with the model's own tokenizer on English, Python and CSV.
-    """
-    singles = sum(character.isdigit() or not character.isascii() for character in text)
-    return singles + round((len(text) - singles) / 3.2)
+    """Guess the tokens of `text`: 0.95 to 1.5 of what the model's own tokenizer counted on CSV, code and prose."""
+    letters = sum(character.isascii() and (character.isalpha() or character == ' ') for character in text)
+    digits = sum(character.isdigit() or not character.isascii() for character in text)
+    return round(letters / 3.8 + digits + 0.95 * (len(text) - letters - digits))
 
 
 def _system(catalogue: Catalogue | None, instructions: Sequence[str]) -> str:
@@ -311,7 +311,6 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def _block(role: str, text: str) -> str:
-    """One ChatML message. Its markers are taken out of the text, which is data."""
-    for marker in ('<|im_start|>', '<|im_end|>', '<|endoftext|>'):
-        text = text.replace(marker, '')
-    return f'<|im_start|>{role}\n{text}<|im_end|>\n'
+    """One ChatML message. What looks like a control token in the text, which is data, is broken up."""
+    data = _CONTROL_TOKEN.sub(r'< |\1|>', text)
+    return f'<|im_start|>{role}\n{data}<|im_end|>\n'

@@ -33,6 +33,13 @@ _ASKS_FOR_A_PLAN = re.compile(r'\b(plan|plans|planning|to-?dos?|step by step|ste
 
 
 _NAMES_DATA = re.compile(r'\.(csv|tsv|jsonl?|ndjson|xlsx?|parquet|log)\b', re.IGNORECASE)
+_ASKS_FOR_A_FILE = re.compile(
+    r'\w\.(?!(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet|log)\b)[a-z]\w{0,4}\b'
+    r'|\b(write|save|store|create|make|put|add|edit|update|change|fix|file|note|report|document)'
+    r'|\b(schreib|speicher|erstell|datei|notier|écri|enregistr|crée|fichier|escrib|guard|crea|archivo)',
+    re.IGNORECASE,
+)
+"""A file name that is not one of data, or words that want one (English, German, French, Spanish)."""
 _PYTHON_ERROR = re.compile(r'^(\w+\.)*\w*(Error|Exception|Interrupt)\b.*\Z', re.MULTILINE)
 
 
@@ -74,9 +81,10 @@ class Turn:
     def barred(self, catalogue: Catalogue) -> frozenset[str]:
         """The names of the tools that may not come next; never all of them.
 
-        Left alone, the model makes up what it does not know. So before it writes or answers about a data file it has
-        to look, after a failure it has to try something else before it reports, and after failed code it may not
-        write a file. What the person denied stays denied.
+        Left alone, the model makes up what it does not know and writes files that nobody asked for. So it may write
+        only if the prompt speaks of a file, before it writes or answers about data it has to look, after a failure it
+        has to try something else before it reports, and after failed code it may not write a file. What the person
+        denied stays denied.
         """
         every = frozenset(tool.name for tool in catalogue.tools)
         failed = {part.tool_name for part in self.results if _failed(part)}
@@ -91,6 +99,8 @@ class Turn:
             barred.add('write_todos')
         if _NAMES_DATA.search(self.prompt) and not self._has_looked():
             barred |= {ANSWER, 'write_file'}
+        if not _ASKS_FOR_A_FILE.search(self.prompt):
+            barred.add('write_file')
         return every & barred if every - barred else every - {ANSWER}
 
     @property

@@ -193,7 +193,7 @@ async def test_failed_code_has_to_be_mended_before_anything_is_written_or_claime
     complete = ScriptedCompletion(
         ['{"tool": "run_python"}', 'fail', '{"tool": "run_python"}', 'ok', '{"tool": "answer"}', 'Yes']
     )
-    await agent_on(complete).run('Compute')
+    await agent_on(complete).run('Compute and write it to a file')
     after_failure, after_success = str(complete.requests[2].schema), str(complete.requests[4].schema)
     assert 'answer' not in after_failure
     assert 'write_file' not in after_failure
