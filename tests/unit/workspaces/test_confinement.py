@@ -258,7 +258,8 @@ async def test_links_inside_are_followed(house: House) -> None:
     (house.root / 'absolute').symlink_to(house.root / 'data.csv')
     (house.root / 'directory').symlink_to('inner')
     (house.root / 'self').symlink_to('.')
-    for path in ('relative', 'absolute', 'directory/../data.csv', 'self/self/data.csv'):
+    (house.root / 'inner' / 'absolute').symlink_to(house.root / 'data.csv')
+    for path in ('relative', 'absolute', 'inner/absolute', 'directory/../data.csv', 'self/self/data.csv'):
         assert await house.workspace.read_bytes(path) == b'a,b\n'
     await house.workspace.write_bytes('directory/new.txt', b'new')
     assert (house.root / 'inner' / 'new.txt').read_bytes() == b'new'

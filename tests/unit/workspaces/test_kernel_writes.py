@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
@@ -99,18 +102,26 @@ async def test_parallel_writes_of_one_file_do_not_overlap(
     assert os.listdir(tmp_path) == ['shared']
 
 
-@pytest.mark.parametrize('kind', ['fifo', 'socket'])
-async def test_what_is_no_file_is_neither_read_nor_replaced(
-    workspace: KernelWorkspace, tmp_path: Path, kind: str
-) -> None:
-    os.mknod(tmp_path / 'special', stat.S_IFIFO if kind == 'fifo' else stat.S_IFSOCK)
-    before = (tmp_path / 'special').stat()
-    with anyio.fail_after(30):
-        for operation in (workspace.read_bytes('special'), workspace.write_bytes('special', b'x')):
-            with pytest.raises(OSError):  # noqa: PT011 - the system chooses the words
-                await operation
-    assert os.path.samestat((tmp_path / 'special').stat(), before)
-    assert [entry.size for entry in await workspace.list_dir('.')] == [None]
+@pytest.fixture(params=['unread FIFO', 'FIFO being read', 'socket'])
+def special(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    with ExitStack() as cleanup:
+        if request.param == 'socket':
+            cleanup.enter_context(socket.socket(socket.AF_UNIX)).bind('special')
+        else:
+            os.mkfifo('special')
+        if request.param == 'FIFO being read':
+            cleanup.callback(os.close, os.open('special', os.O_RDONLY | os.O_NONBLOCK))
+        yield tmp_path / 'special'
+
+
+async def test_what_is_no_file_is_neither_read_nor_replaced(workspace: KernelWorkspace, special: Path) -> None:
+    before = os.lstat(special)
+    for operation in (workspace.read_bytes('special'), workspace.write_bytes('special', b'x')):
+        with pytest.raises(OSError, match="'special'"):
+            await operation
+    assert os.path.samestat(os.lstat(special), before)
+    assert [(entry.name, entry.size) for entry in await workspace.list_dir('.')] == [('special', None)]
 
 
 @pytest.mark.skipif(not hasattr(os, 'O_PATH'), reason='only Linux opens a directory without the right to list it')
