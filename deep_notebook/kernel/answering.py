@@ -52,15 +52,22 @@ def live(resolved: ResolvedModel) -> Answering:
     )
 
 
-def recorded(who: Answering, *, directory: Path, name: str, key: str) -> Answering:
+def recorded(who: Answering, *, directory: Path, name: str, key: str, resumed: bool = False) -> Answering:
     """Return `who`, with the model's answers kept in the recording `name` under `key`.
+
+    Args:
+        who: Who answers.
+        directory: The notebook's.
+        name: The recording's.
+        key: What it keeps the answers under.
+        resumed: Whether they go on from those that the recording keeps already.
 
     Raises:
         UsageError: The recording that is there cannot be read, or `name` is no plain name.
     """
     recording = Recording.open(recording_path(directory, name), workspace=directory)
     model = who.answers if who.answers is not None else infer_model(who.agent.model or '')
-    draft = recording.record(key, model, name=who.model.name, tool_class=tool_class)
+    draft = recording.record(key, model, name=who.model.name, tool_class=tool_class, go_on=resumed)
     return replace(
         who,
         answers=RecordingModel(model, draft),

@@ -39,11 +39,15 @@ from ..masking import mask_secrets
 from ..store import SessionStore
 from ..views import RunView
 from ..views.run_state import ModelInfo, NoticeGiven, RunFinished, RunState, ToolsKnown, UsageUpdated, reduce, to_json
+from .approvals import DecisionSource
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
+
+_PAGE_SECONDS = 1.5
+"""Seconds from the start of a run in which a page has loaded the view, if it ever will."""
 
 SUSPENDED = (
     'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
@@ -95,6 +99,8 @@ class Run:
     state: RunState
     priced: bool = True
     """Whether the model costs money."""
+    source: DecisionSource | None = None
+    """The view, if it has buttons."""
     _timed_out: bool = field(default=False, init=False)
     _stop: Callable[[], None] | None = field(default=None, init=False)
 
@@ -203,6 +209,9 @@ class Run:
         self.state = reduce(
             self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
         )
+        if self.source is not None and outcome.phase in ('done', 'failed'):
+            # A page that reports itself after the end would be left with two outputs instead of one.
+            await self.source.wait_ready(max(0.0, self.state.started + _PAGE_SECONDS - time.time()))
         self.view.close(self.state)
         if messages:
             await self.store.sync(messages)

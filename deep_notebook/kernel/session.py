@@ -32,7 +32,7 @@ from ..deps import DeepAgentDeps
 from ..errors import UsageError
 from ..models.resolve import ResolvedModel, resolve_model
 from ..store import SessionStore
-from ..store.runs import RunRecord
+from ..store.runs import RecordingUse, RunRecord
 from ..views import RunView
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, from_json, reduce
 from ..workspaces import KernelWorkspace
@@ -189,7 +189,8 @@ class NotebookSession:
         async with self._one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
-            who = self._answering(request, history)
+            recording = _recording_of(request, history)
+            who = self._answering(request.model, recording)
             if request.new:
                 await self.reset()
             given_up = await store.suspended_run()
@@ -199,7 +200,7 @@ class NotebookSession:
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
-            number = await store.start_run(prompt=request.prompt, model=who.model.name)
+            number = await store.start_run(prompt=request.prompt, model=who.model.name, recording=recording)
             budget = request.limits.budget
             started = RunStarted(
                 run=str(number),
@@ -216,10 +217,7 @@ class NotebookSession:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
             given = self._input(who, request.limits, cell, broker, history=history, prompt=content)
-            outcome = await run.drive(given)
-            if who.keep is not None and outcome.phase in ('done', 'suspended'):
-                await asyncio.to_thread(who.keep)
-            return outcome
+            return await self._drive(run, given, who)
 
     async def resume(self, answer: Answer, cell: CellSide) -> Outcome:
         """Go on with the suspended run.
@@ -231,7 +229,7 @@ class NotebookSession:
             record, waiting = await self.suspended()
             assert record.suspended is not None
             chosen = _chosen(waiting, answer.numbers)
-            who = live(self.resolve(record.model))
+            who = self._answering(record.model, record.recording, resumed=True)
             store = await self.store()
             state = resumed(from_json(record.state or {}), model=who.model, at=time.time())
             run = self._open(record.id, store, cell, state)
@@ -246,16 +244,21 @@ class NotebookSession:
             results = results_of(record.suspended, decisions)
             given = self._input(who, limits, cell, broker, history=await store.history(), results=results)
             self._met = True
-            return await run.drive(given)
+            return await self._drive(run, given, who)
 
-    def _answering(self, request: RunRequest, history: Sequence[ModelMessage]) -> Answering:
-        key = recording_key(request.prompt, history)
-        if request.replay is not None:
-            return replayed(directory=self.directory, name=request.replay, key=key)
-        who = live(self.resolve(request.model))
-        if request.record is None:
+    async def _drive(self, run: Run, given: RunInput, who: Answering) -> Outcome:
+        outcome = await run.drive(given)
+        if who.keep is not None and outcome.phase in ('done', 'suspended'):
+            await asyncio.to_thread(who.keep)
+        return outcome
+
+    def _answering(self, model: str | None, recording: RecordingUse | None, *, resumed: bool = False) -> Answering:
+        if recording is not None and recording.mode == 'replay':
+            return replayed(directory=self.directory, name=recording.name, key=recording.key)
+        who = live(self.resolve(model))
+        if recording is None:
             return who
-        return recorded(who, directory=self.directory, name=request.record, key=key)
+        return recorded(who, directory=self.directory, name=recording.name, key=recording.key, resumed=resumed)
 
     async def _decide(
         self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker
@@ -275,7 +278,7 @@ class NotebookSession:
         return {id: decision for id, decision in decided if decision is not None}
 
     def _open(self, number: int, store: SessionStore, cell: CellSide, state: RunState) -> Run:
-        run = Run(id=number, store=store, view=cell.view, state=state, priced=not state.model.local)
+        run = Run(id=number, store=store, view=cell.view, state=state, priced=not state.model.local, source=cell.source)
         cell.view.open(state)
         if cell.source is not None:
             cell.source.on_stop(run.stop)
@@ -322,6 +325,15 @@ class NotebookSession:
             timeout=limits.timeout,
             results=results,
         )
+
+
+def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> RecordingUse | None:
+    key = recording_key(request.prompt, history)
+    if request.replay is not None:
+        return RecordingUse(mode='replay', name=request.replay, key=key)
+    if request.record is not None:
+        return RecordingUse(mode='record', name=request.record, key=key)
+    return None
 
 
 def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:

@@ -96,7 +96,7 @@ async def play(
         FunctionModel(stream_function=answer, model_name=model_name), capabilities=capabilities, toolsets=toolsets
     )
     events: list[Any] = []
-    stream = agent.run_stream_events(
+    stream: Any = agent.run_stream_events(
         None if results is not None else 'go',
         deps=deps,
         message_history=list(history),

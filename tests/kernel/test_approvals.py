@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from harness.comms import Comm
 from harness.deep import deep, front_end, run_deep, start_deep
 from harness.kernels import RealKernel

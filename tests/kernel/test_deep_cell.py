@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from harness.deep import deep, run_deep
 from harness.kernels import RealKernel
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
+
 from harness.deep import deep, front_end, run_deep, start_deep
 from harness.kernels import Cell, RealKernel
 
@@ -21,14 +22,17 @@ class Case:
     script: str
     marker: str
     """What the widget shows when the moment to interrupt has come."""
-    python: bool = False
 
+
+BUSY = "open('started', 'w').close()\nwhile True: pass"
 
 CASES = [
     Case('streaming', "script(lambda m: 'word ' * 2000, pause=0.01)", 'word word'),
     Case('tool', "script(call('execute', command='echo on > started; sleep 60'))", 'file:started'),
     Case('approval', "script(call('write_file', path='a.txt', content='a'))", '"pending"'),
-    Case('main thread', "script(call('run_python', code=\"open('started', 'w').close()\\nwhile True: pass\"))", 'file:started'),
+    Case(
+        'main thread', 'script(call(\'run_python\', code=\'open("started", "w")\\nwhile True: pass\'))', 'file:started'
+    ),
 ]
 
 

@@ -1,0 +1,52 @@
+"""Cells that are recorded and replayed in a real kernel, suspended ones too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.deep import deep, front_end, run_deep
+from harness.kernels import RealKernel
+
+WRITES = """
+model = script(
+    lambda m: f'The tool said: {returns(m)[-1].content}' if returns(m)
+    else call('write_file', path='note.txt', content='hello')
+)
+"""
+
+
+def test_a_suspended_run_is_recorded_and_replayed_to_its_end(kernel: RealKernel, tmp_path: Path) -> None:
+    deep(kernel, WRITES)
+    run_deep(kernel, '--new --approve ask --record tale', 'Write.', allow_stdin=False)
+    recorded = kernel.run('%deep approve', allow_stdin=False)
+    assert 'The tool said: Wrote note.txt' in recorded.displays[-1]['text/plain']
+
+    kernel.restart()
+    (tmp_path / 'note.txt').unlink()
+    deep(kernel, '')
+    suspended = kernel.run('%%deep --new --approve ask --replay tale\nWrite.', allow_stdin=False)
+    assert 'Replayed · recorded with a scripted model' in suspended.displays[-1]['text/plain']
+    kernel.restart()
+    deep(kernel, '')
+    replayed = kernel.run('%deep approve', allow_stdin=False)
+
+    assert replayed.status == 'ok', replayed.error
+    assert 'Replayed · recorded with a scripted model' in replayed.displays[-1]['text/plain']
+    assert 'The tool said: Wrote note.txt' in replayed.displays[-1]['text/plain']
+    assert (tmp_path / 'note.txt').read_text() == 'hello'
+
+
+def test_an_answer_that_was_not_recorded_stops_the_resumed_run(kernel: RealKernel, tmp_path: Path) -> None:
+    deep(kernel, WRITES)
+    run_deep(kernel, '--new --approve ask --record tale', 'Write.', allow_stdin=False)
+    kernel.run('%deep approve', allow_stdin=False)
+    (tmp_path / 'note.txt').unlink()
+
+    kernel.run('%%deep --new --approve ask --replay tale\nWrite.', allow_stdin=False)
+    cell = kernel.start('%deep deny not now', stop_on_error=False)
+    front_end(cell)
+    result = cell.result()
+
+    assert result.status == 'error'
+    assert 'the result of write_file' in result.text
+    assert not (tmp_path / 'note.txt').exists()
