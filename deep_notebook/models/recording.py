@@ -126,21 +126,25 @@ class Recording:
         *,
         name: str,
         tool_class: Callable[[ToolDefinition], str],
+        go_on: bool = False,
     ) -> CellDraft:
-        """Return an empty draft of `cell`; once saved, it replaces what was recorded of it.
+        """Return a draft of `cell`; once saved, it replaces what was recorded of it.
 
         Args:
             cell: A stable id of the cell, or of whatever groups requests.
             model: Who answers.
             name: The name that resolves to the model.
             tool_class: Gives the class of a tool, which is recorded with the digest of its result.
+            go_on: Whether the draft begins with what was recorded of the cell, as that of a resumed run does.
         """
+        kept = self._cells[cell].entries if go_on and cell in self._cells else []
         return CellDraft(
             recording=self,
             cell=cell,
             name=SCRIPTED if is_scripted(model) else name,
             model=_recorded_model(model, name),
             tool_class=tool_class,
+            _entries=[*kept],
         )
 
     def unused(self) -> list[str]:
@@ -182,7 +186,7 @@ class CellDraft:
     model: RecordedModel
     tool_class: Callable[[ToolDefinition], str]
     verdict: Verdict = field(default='live', init=False)
-    _entries: list[RecordedEntry | None] = field(default_factory=list, init=False)
+    _entries: list[RecordedEntry | None] = field(default_factory=list)
     _files: dict[str, bytes] = field(default_factory=dict, init=False)
 
     def reserve(self) -> int:

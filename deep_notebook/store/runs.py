@@ -6,14 +6,16 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from pydantic import TypeAdapter
 from pydantic_ai import DeferredToolRequests
 
 __all__ = [
+    'RECORDING_COLUMN',
     'RUNS_SCHEMA',
+    'RecordingUse',
     'RunChanges',
     'RunPhase',
     'RunRecord',
@@ -46,9 +48,21 @@ RUNS_SCHEMA = (
     'CREATE INDEX runs_of_conversation ON runs (conversation, id)',
 )
 
+RECORDING_COLUMN = ('ALTER TABLE runs ADD COLUMN recording TEXT',)
+
 _DEFERRED = TypeAdapter(DeferredToolRequests)
 
-_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended'
+_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording'
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingUse:
+    """The recording that answers a run, or that keeps what answers it."""
+
+    mode: Literal['record', 'replay']
+    name: str
+    key: str
+    """What the recording keeps the run's cell under."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +83,7 @@ class RunRecord:
     """Unix seconds."""
     ended: float | None
     """Unix seconds; `None` while the run goes on or is suspended."""
+    recording: RecordingUse | None = None
 
 
 class RunChanges(TypedDict, total=False):
@@ -81,11 +96,19 @@ class RunChanges(TypedDict, total=False):
     suspended: DeferredToolRequests | None
 
 
-def insert_run(connection: sqlite3.Connection, conversation: int, *, prompt: str, model: str) -> int:
+def insert_run(
+    connection: sqlite3.Connection,
+    conversation: int,
+    *,
+    prompt: str,
+    model: str,
+    recording: RecordingUse | None = None,
+) -> int:
     """Store a run that starts now and return its id."""
+    use = None if recording is None else json.dumps(asdict(recording))
     cursor = connection.execute(
-        'INSERT INTO runs (conversation, prompt, model, phase, started) VALUES (?, ?, ?, ?, ?)',
-        (conversation, _utf8(prompt), model, 'starting', time.time()),
+        'INSERT INTO runs (conversation, prompt, model, phase, started, recording) VALUES (?, ?, ?, ?, ?, ?)',
+        (conversation, _utf8(prompt), model, 'starting', time.time(), use),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -127,7 +150,7 @@ def find_runs(connection: sqlite3.Connection, conversation: int) -> list[RunReco
 
 
 def _record(row: tuple[Any, ...]) -> RunRecord:
-    run, conversation, prompt, model, phase, state, usage, suspended, started, ended = row
+    run, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording = row
     return RunRecord(
         id=run,
         conversation=conversation,
@@ -139,6 +162,7 @@ def _record(row: tuple[Any, ...]) -> RunRecord:
         suspended=None if suspended is None else _DEFERRED.validate_json(suspended),
         started=started,
         ended=ended,
+        recording=None if recording is None else RecordingUse(**json.loads(recording)),
     )
 
 

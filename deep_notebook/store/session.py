@@ -13,11 +13,22 @@ from pydantic_ai.messages import ModelMessage, repair_messages
 
 from .database import Database
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
-from .runs import RUNS_SCHEMA, RunChanges, RunRecord, find_run, find_runs, insert_run, stop_dead_runs, update_run
+from .runs import (
+    RECORDING_COLUMN,
+    RUNS_SCHEMA,
+    RecordingUse,
+    RunChanges,
+    RunRecord,
+    find_run,
+    find_runs,
+    insert_run,
+    stop_dead_runs,
+    update_run,
+)
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
-MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA),)
+MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN)
 """One element a schema version. Append; a version that was released never changes."""
 
 
@@ -110,10 +121,12 @@ class SessionStore:
         present = list(messages)
         await self._write(lambda known: present)
 
-    async def start_run(self, *, prompt: str, model: str) -> int:
+    async def start_run(self, *, prompt: str, model: str, recording: RecordingUse | None = None) -> int:
         """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
         return await self._database.run(
-            lambda connection: insert_run(connection, self._conversation, prompt=prompt, model=model)
+            lambda connection: insert_run(
+                connection, self._conversation, prompt=prompt, model=model, recording=recording
+            )
         )
 
     async def save_run(self, run: int, **changes: Unpack[RunChanges]) -> None:
