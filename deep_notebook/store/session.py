@@ -33,8 +33,11 @@ MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN)
 
 
 def session_path(notebook: Path) -> Path:
-    """Return where the session of `notebook` is kept: `.deep/<its stem>/session.db` beside it."""
-    return notebook.parent / '.deep' / notebook.stem / 'session.db'
+    """Return where the session of `notebook` is kept: `.deep/<its file name>/session.db` beside it.
+
+    The whole name, since the stem of `memory.ipynb` would be a directory that the agent may write.
+    """
+    return notebook.parent / '.deep' / notebook.name / 'session.db'
 
 
 class SessionStore:

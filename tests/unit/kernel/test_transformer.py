@@ -10,7 +10,11 @@ CASES = {
     '%%deep hi\n': "await get_ipython().run_deep_cell('hi', '')\n",
     '%deep approve\n': "await get_ipython().run_deep_line('approve')\n",
     '%deep deny 2 keep the port\n\n': "await get_ipython().run_deep_line('deny 2 keep the port')\n",
-    '%%time\n\n%%deep\nhello\n': "get_ipython().refuse_deep_cell('time')\n",
+    '%%time\n\n%%deep\nhello\n': "get_ipython().refuse_deep_cell('%%time')\n",
+    '# a note\n\n# more\n%%deep\nhello\n': "get_ipython().refuse_deep_cell('#')\n",
+    '\n \n%%deep\nhello\n': "await get_ipython().run_deep_cell('', 'hello\\n')\n",
+    '  %%deep\n  hello\n   you\n': "await get_ipython().run_deep_cell('', 'hello\\n you\\n')\n",
+    '%%deep\n>>> f(1)\n  \n    x\n': "await get_ipython().run_deep_cell('', '>>> f(1)\\n  \\n    x\\n')\n",
 }
 
 LEFT_ALONE = [
@@ -23,6 +27,8 @@ LEFT_ALONE = [
     '%%writefile notes.txt\n%%deep\nhello\n',
     '%%time\nx = "%%deep"\n',
     'x = 1\n%%deep\n',
+    '# a note\nx = 1\n%%deep\n',
+    '\n \n',
     '',
 ]
 

@@ -47,7 +47,7 @@ def count(path: Path, table: str) -> int:
 
 
 def test_the_file_lies_in_a_directory_of_the_notebook() -> None:
-    assert session_path(Path('/home/me/sales 2026.ipynb')) == Path('/home/me/.deep/sales 2026/session.db')
+    assert session_path(Path('/home/me/sales 2026.ipynb')) == Path('/home/me/.deep/sales 2026.ipynb/session.db')
 
 
 def test_opening_creates_nothing(path: Path, tmp_path: Path) -> None:
