@@ -17,12 +17,12 @@ class Case:
 @pytest.mark.parametrize(
     'case',
     [
-        Case('/work/data/a.csv', '/work', 'data/a.csv'),
-        Case('data/./a.csv', '/work', 'data/a.csv'),
-        Case('/work', '/work', '.'),
-        Case('', '/work', '.'),
-        Case('/work-2/a', '/work', '/work-2/a'),
-        Case('../a', '/work', '/a'),
+        Case('/project/data/a.csv', '/project', 'data/a.csv'),
+        Case('data/./a.csv', '/project', 'data/a.csv'),
+        Case('/project', '/project', '.'),
+        Case('', '/project', '.'),
+        Case('/project-2/a', '/project', '/project-2/a'),
+        Case('../a', '/project', '/a'),
         Case('/uploads/a.csv', '/', 'uploads/a.csv'),
         Case('/', '/', '.'),
     ],
