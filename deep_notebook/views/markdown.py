@@ -58,7 +58,7 @@ def _renderer() -> MarkdownIt:
     markdown.add_render_rule('math_block', _render_block_math)
     markdown.add_render_rule('fence', _render_code)
     markdown.add_render_rule('code_block', _render_code)
-    markdown.add_render_rule('table_open', lambda self, *_: '<div class="dn-scroll"><table>\n')
+    markdown.add_render_rule('table_open', lambda self, *_: '<div class="deep-scroll"><table>\n')
     markdown.add_render_rule('table_close', lambda self, *_: '</table></div>\n')
     return markdown
 

@@ -74,7 +74,7 @@ def test_markdown_becomes_html(case: Case) -> None:
 
 def test_a_table_scrolls_in_itself() -> None:
     html = render_markdown('| a | b |\n|---|--:|\n| 1 | 2 |')
-    assert html.startswith('<div class="dn-scroll"><table>')
+    assert html.startswith('<div class="deep-scroll"><table>')
     assert '<td style="text-align:right">2</td>' in html
 
 

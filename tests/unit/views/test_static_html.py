@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deep_notebook.views import from_json
+from deep_notebook.views import from_json, static_html
 from deep_notebook.views.run_state import Approval, FileChange, Image, ModelInfo, RunState, SayStep, Todo, ToolStep
 from deep_notebook.views.static_html import render
 
@@ -97,7 +97,7 @@ def test_stopped_says_plainly_what_happened_and_how_to_go_on() -> None:
 def test_a_question_shows_its_diff_and_how_to_answer_later() -> None:
     waiting = load('waiting')
     page = Page(render(waiting))
-    assert 'Write report.md ? write new file · 5 lines · asked by main --- /dev/null' in page.visible
+    assert 'Write report.md ? write new file · 5 lines · asked by main --- (new)' in page.visible
     assert '%deep approve' not in page.text
     (question,) = waiting.approvals
     suspended = replace(waiting, phase='suspended', approvals=(replace(question, state='suspended', diff=None),))
@@ -153,7 +153,7 @@ def test_terminal_colours_and_overdrawn_lines_do_not_reach_the_page() -> None:
     step = ToolStep(
         id='1', name='execute', tool_class='execute', status='ok', result='\x1b[31mred\x1b[0m\n10%\r50%\r100%\x00'
     )
-    assert '<pre class="dn-wrap">red\n100%</pre>' in render(RunState(steps=(step,)))
+    assert '<pre class="deep-wrap">red\n100%</pre>' in render(RunState(steps=(step,)))
 
 
 # JupyterLab's sanitiser keeps these (and no style element, for which every look has a fallback in plain tags).
@@ -228,7 +228,7 @@ def test_the_style_sheet_is_ours_alone_and_fetches_nothing(name: str) -> None:
     assert '@import' not in style
     selectors = re.findall(r'([^{}]+)\{[^{}]*\}', re.sub(r'@media[^{]*\{', '', style))
     assert selectors
-    assert all(part.strip().startswith('.dn-run') for part in _parts(selectors))
+    assert all(part.strip().startswith('.deep-run') for part in _parts(selectors))
 
 
 def _parts(selectors: list[str]) -> list[str]:
@@ -244,3 +244,13 @@ def test_colours_follow_the_theme_and_have_something_to_fall_back_on(name: str) 
 
 def test_a_run_that_has_only_begun_is_more_than_an_empty_box() -> None:
     assert Page(render(RunState(model=ModelInfo(label='claude-sonnet')))).text == 'Starting claude-sonnet · 0 s'
+
+
+def test_the_live_views_style_sheet_has_no_say_in_it() -> None:
+    sheet = (Path(static_html.__file__).parent / 'static' / 'widget.css').read_text(encoding='utf-8')
+    live = set(re.findall(r'\.([a-z][\w-]+)', sheet))
+    for name in NAMES:
+        html = render(load(name))
+        assert not live & set(' '.join(re.findall(r'class="([^"]*)"', html)).split())
+        (style,) = re.findall('<style>(.*?)</style>', html, flags=re.DOTALL)
+        assert not live & set(re.findall(r'\.([a-z][\w-]+)', style))

@@ -40,8 +40,9 @@ export function parseDiff(diff: string): DiffLine[] {
   return lines;
 }
 
-/** `--- a` and `+++ b` are one line to read: what was, and what will be. */
-function fileLine(text: string, before: DiffLine[]): DiffLine {
+/** `--- a/x` and `+++ b/x` are one line to read: what was, and what will be. */
+function fileLine(line: string, before: DiffLine[]): DiffLine {
+  const text = line.replace(/^(---|\+\+\+) [ab]\//, '$1 ');
   const previous = before.at(-1);
   if (text.startsWith('+++ ') && previous?.kind === 'file' && previous.text.startsWith('--- ')) {
     before.pop();

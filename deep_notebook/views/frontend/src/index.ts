@@ -5,6 +5,7 @@
 import './style.css';
 import { render as draw, h } from 'preact';
 import type { HostModel } from './protocol';
+import { stayInSight } from './stay';
 import { RunStore } from './store';
 import { findTypesetter } from './typeset';
 import { RunView } from './view/run';
@@ -20,7 +21,11 @@ export default () => {
     render({ model, el }: { model: HostModel; el: HTMLElement }) {
       store ??= new RunStore(model);
       draw(h(RunView, { store, typesetter: findTypesetter(model) }), el);
-      return () => draw(null, el);
+      const leave = stayInSight(store, el);
+      return () => {
+        leave();
+        draw(null, el);
+      };
     },
   };
 };

@@ -37,4 +37,5 @@ for (const { name, diff, expected } of CASES) test(name, () => assert.deepEqual(
 test('what comes and what goes is said in words', () => {
   assert.equal(parseDiff('--- /dev/null\n+++ a\n')[0]?.text, '--- (new)   +++ a');
   assert.equal(parseDiff('--- a\n+++ /dev/null\n')[0]?.text, '--- a   +++ (gone)');
+  assert.equal(parseDiff('--- a/b/c\n+++ b/b/c\n')[0]?.text, '--- b/c   +++ b/c');
 });

@@ -12,3 +12,5 @@ for (const name of ['window', 'document', 'HTMLElement', 'Node', 'Element', 'Nod
 for (const name of ['requestAnimationFrame', 'cancelAnimationFrame'] as const) {
   Object.defineProperty(globalThis, name, { value: window[name].bind(window), configurable: true });
 }
+// jsdom lays nothing out, so there is nowhere to scroll to.
+window.Element.prototype.scrollIntoView = () => undefined;

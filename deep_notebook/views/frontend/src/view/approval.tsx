@@ -241,9 +241,13 @@ function Deny({ approval, store, disabled, decide, back }: FormProps) {
   );
 }
 
+/** The field is ready for typing, and what belongs to it is in sight. */
 function useFocus<T extends HTMLElement>() {
   const field = useRef<T>(null);
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    field.current?.focus({ preventScroll: true });
+    field.current?.closest('form')?.scrollIntoView({ block: 'nearest' });
+  }, []);
   return field;
 }
 
