@@ -19,14 +19,18 @@ from pydantic_ai.tools import DeferredToolRequests
 from pydantic_ai.toolsets import FunctionToolset
 
 from deep_notebook.capabilities.approvals import (
+    PREVIEW,
     ApprovalDecision,
     ApprovalGate,
     ApprovalRequest,
+    Preview,
     requests_of,
     results_of,
 )
 from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
 from deep_notebook.capabilities.filesystem import Filesystem
+from deep_notebook.capabilities.filesystem.files import digest
+from deep_notebook.capabilities.tool_classes import EXECUTE
 from deep_notebook.workspaces import KernelWorkspace
 from harness.play import Deps, Played, names, play
 
@@ -158,8 +162,19 @@ async def test_the_rest_of_a_tool_or_path_is_approved_for_this_run_only(tmp_path
 
 async def test_a_yes_to_a_path_covers_no_command(deps: Deps) -> None:
     person = Person(lambda request: ApprovalDecision(verdict='approve', scope='path'))
-    await run(deps, [write('a')], [('execute', {'command': 'true'})] * 2, gate=ApprovalGate(approver=person))
-    assert [request.tool for request in person.asked] == ['write_file', 'execute', 'execute']
+    tools: FunctionToolset[Any] = FunctionToolset()
+
+    async def preview(ctx: RunContext[Any], args: dict[str, Any]) -> Preview:
+        return Preview(title='Run a?', path=args['path'])
+
+    @tools.tool_plain(metadata={**EXECUTE, PREVIEW: preview})
+    async def run_script(path: str) -> str:
+        """Run."""
+        return 'ran'
+
+    script = ('run_script', {'path': 'a'})
+    await run(deps, [write('a')], [script, script], gate=ApprovalGate(approver=person), toolsets=[tools])
+    assert [request.tool for request in person.asked] == ['write_file', 'run_script', 'run_script']
 
 
 async def test_a_yes_to_the_rest_answers_the_questions_that_are_open(tmp_path: Path, deps: Deps) -> None:
@@ -171,7 +186,8 @@ async def test_a_yes_to_the_rest_answers_the_questions_that_are_open(tmp_path: P
             await asyncio.Event().wait()
             raise AssertionError
 
-    await run(deps, [write('a'), write('b')], gate=ApprovalGate(approver=Clicks()))
+    async with asyncio.timeout(30):
+        await run(deps, [write('a'), write('b')], gate=ApprovalGate(approver=Clicks()))
     assert names(tmp_path) == ['a', 'b']
 
 
@@ -204,12 +220,12 @@ async def test_what_changed_while_the_person_thought_is_not_replaced(tmp_path: P
 async def test_a_file_that_appeared_while_the_person_thought_is_not_replaced(tmp_path: Path, deps: Deps) -> None:
     def decide(request: ApprovalRequest) -> ApprovalDecision:
         (tmp_path / 'a').write_text('mine\n')
-        deps.read_digests['a'] = 'whatever'
+        deps.read_digests['a'] = digest(b'mine\n')  # another agent of this conversation has read it
         return YES
 
     played = await run(deps, [write('a')], gate=ApprovalGate(approver=Person(decide)))
     assert (tmp_path / 'a').read_text() == 'mine\n'
-    assert played.returns[0].outcome == 'failed'
+    assert played.texts == ['a changed while you were waiting; nothing was written: read it again.']
 
 
 async def test_a_call_that_cannot_work_is_answered_without_asking(deps: Deps) -> None:

@@ -131,3 +131,10 @@ def test_random_bytes_are_not_text() -> None:
 def test_lines_are_counted_as_a_person_counts_them() -> None:
     counts = {text: TextFile().with_text(text).count for text in ('', 'a', 'a\n', 'a\nb', '\n', 'a\n\n')}
     assert counts == {'': 0, 'a': 1, 'a\n': 1, 'a\nb': 2, '\n': 1, 'a\n\n': 2}
+
+
+def test_what_would_not_come_back_byte_for_byte_is_not_text() -> None:
+    japanese = 'こんにちは世界、売上データ'.encode('cp932')
+    assert decode_text(japanese) is not None
+    # Two codes of one character, of which writing would choose the other.
+    assert decode_text(japanese + b'\xee\xf9') is None
