@@ -28,7 +28,7 @@ from pydantic_ai.messages import (
 
 from deep_notebook.errors import UsageError
 
-from .embedded_tools import ANSWER, Catalogue
+from .embedded_tools import ANSWER, Catalogue, failed
 
 __all__ = ['PROMPT_TOKENS', 'estimate_tokens', 'render', 'with_note']
 
@@ -54,6 +54,7 @@ CRAMPED = Limits(result=120, body=120)
 _LINE_ANCHOR = re.compile(r'^ *\d+:[0-9a-f]+\|', re.MULTILINE)
 """What read_file puts before each line for edit_file, a tool that this model does not see."""
 _CONTROL_TOKEN = re.compile(r'<\|(\w+)\|>')
+_MEND_CODE = '\n(Print the first row to see the names and values that there are, then write it differently.)'
 _LEFT_OUT = '(Earlier turns of this conversation are left out.)'
 _REPLY = '<|im_start|>assistant\n'
 _INTRODUCTION = """\
@@ -122,12 +123,11 @@ User: Which town of Bavaria in towns.csv has the most people?
 ```python
 import csv
 rows = [row for row in csv.DictReader(open('towns.csv')) if row['state'] == 'Bavaria']
-best = max(rows, key=lambda row: float(row['people']))
-print(best)
+print(max(rows, key=lambda row: float(row['people'])))
 ```
 Result of run_python: {'town': 'Munich', 'state': 'Bavaria', 'people': '1510000'}
 {"tool": "answer"}
-Munich has the most people of the towns of Bavaria: 1,510,000.""",
+Munich has the most people of the towns of Bavaria: 1510000.""",
     ),
     Example(
         needs=frozenset({'ls'}),
@@ -255,11 +255,14 @@ def _request(message: ModelRequest, limits: Limits) -> Iterator[str]:
         if isinstance(part, UserPromptPart):
             yield _user_text(part)
         elif isinstance(part, ToolReturnPart):
-            verdict = 'Result of' if part.outcome == 'success' else f'{part.outcome.capitalize()}:'
             result = part.model_response_str(wrap_if_error=False)
             if part.tool_name == 'read_file':
                 result = _LINE_ANCHOR.sub('', result)
-            yield f'{verdict} {part.tool_name}: {_shortened(result, limits.result)}'
+            result = _shortened(result, limits.result)
+            if failed(part):
+                yield f'Failed: {part.tool_name}: {result}{_MEND_CODE if part.tool_name == "run_python" else ""}'
+            else:
+                yield f'{"Denied:" if part.outcome == "denied" else "Result of"} {part.tool_name}: {result}'
 
 
 def _user_text(part: UserPromptPart) -> str:

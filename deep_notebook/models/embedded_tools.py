@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_ai.messages import ERROR_OUTCOMES, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['ANSWER', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply']
+__all__ = ['ANSWER', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply', 'failed']
 
 ANSWER = 'answer'
 """The pseudo tool by which the model ends its turn; what it says to the person follows."""
@@ -131,6 +132,14 @@ class Catalogue:
         return json.dumps({'tool': name, **shown}, ensure_ascii=False), body
 
 
+def failed(part: ToolReturnPart) -> bool:
+    """Whether a tool failed; code that ended in a traceback counts, though running it was no failure of the tool."""
+    if part.outcome != 'success':
+        return part.outcome in ERROR_OUTCOMES
+    return part.tool_name == 'run_python' and bool(_PYTHON_ERROR.search(part.model_response_str().rstrip()))
+
+
+_PYTHON_ERROR = re.compile(r'^(\w+\.)*\w*(Error|Exception|Interrupt)\b.*\Z', re.MULTILINE)
 _TEXT = {'type': 'string'}
 _CODE = Body(argument='code', opening='\n```python\n', closing='\n```', max_tokens=500)
 _CONTENT = Body(argument='content', opening='\n<content>\n', closing='\n</content>', max_tokens=700)

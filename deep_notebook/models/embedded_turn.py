@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.messages import (
-    ERROR_OUTCOMES,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -21,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from .embedded_tools import ANSWER, Catalogue
+from .embedded_tools import ANSWER, Catalogue, failed
 
 __all__ = ['MAX_REQUESTS', 'Turn']
 
@@ -30,17 +29,14 @@ MAX_REQUESTS = 8
 MENDABLE = 2
 """How many failures of a turn have to be answered by another try."""
 _ASKS_FOR_A_PLAN = re.compile(r'\b(plan|plans|planning|to-?dos?|step by step|steps)\b', re.IGNORECASE)
-
-
 _NAMES_DATA = re.compile(r'\.(csv|tsv|jsonl?|ndjson|xlsx?|parquet|log)\b', re.IGNORECASE)
 _ASKS_FOR_A_FILE = re.compile(
     r'\w\.(?!(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet|log)\b)[a-z]\w{0,4}\b'
-    r'|\b(write|save|store|create|make|put|add|edit|update|change|fix|file|note|report|document)'
+    r'|\b(write|save|store|create|add|edit|update|change|fix|file|note|report|document)'
     r'|\b(schreib|speicher|erstell|datei|notier|écri|enregistr|crée|fichier|escrib|guard|crea|archivo)',
     re.IGNORECASE,
 )
 """A file name that is not one of data, or words that want one (English, German, French, Spanish)."""
-_PYTHON_ERROR = re.compile(r'^(\w+\.)*\w*(Error|Exception|Interrupt)\b.*\Z', re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +48,10 @@ class Turn:
     calls: Sequence[tuple[str, dict[str, Any]]]
     results: Sequence[ToolReturnPart]
     failures: int
+    call_failed: bool
+    """Whether the latest call failed."""
+    code_failed: bool
+    """Whether the latest code failed, whatever was called since."""
 
     @classmethod
     def of(cls, messages: Sequence[ModelMessage]) -> Turn:
@@ -60,7 +60,8 @@ class Turn:
         requests = [message for message in messages[start:] if isinstance(message, ModelRequest)]
         responses = [message for message in messages[start:] if isinstance(message, ModelResponse)]
         results = [part for request in requests for part in request.parts if isinstance(part, ToolReturnPart)]
-        last = requests[-1].parts if requests else ()
+        last = [part for part in requests[-1].parts if isinstance(part, ToolReturnPart)] if requests else []
+        code = [part for part in results if part.tool_name == 'run_python']
         return cls(
             prompt=' '.join(str(p.content) for r in requests[:1] for p in r.parts if isinstance(p, UserPromptPart)),
             requests=len(responses),
@@ -70,8 +71,10 @@ class Turn:
                 for part in response.parts
                 if isinstance(part, ToolCallPart)
             ],
-            results=[part for part in last if isinstance(part, ToolReturnPart)],
-            failures=sum(_failed(part) for part in results),
+            results=last,
+            failures=sum(failed(part) for part in results),
+            call_failed=any(failed(part) for part in last),
+            code_failed=any(failed(part) for part in code[-1:]),
         )
 
     def repeats(self, name: str, arguments: dict[str, Any]) -> bool:
@@ -82,19 +85,17 @@ class Turn:
         """The names of the tools that may not come next; never all of them.
 
         Left alone, the model makes up what it does not know and writes files that nobody asked for. So it may write
-        only if the prompt speaks of a file, before it writes or answers about data it has to look, after a failure it
-        has to try something else before it reports, and after failed code it may not write a file. What the person
-        denied stays denied.
+        only if the prompt speaks of a file; before it writes or answers about data it has to look; after failed code
+        it may look once, then has to mend the code before it writes or reports. What the person denied stays denied.
         """
         every = frozenset(tool.name for tool in catalogue.tools)
-        failed = {part.tool_name for part in self.results if _failed(part)}
-        barred = {part.tool_name for part in self.results if part.outcome == 'denied'} - {ANSWER}
         if self.is_at_an_end:
             return every - {ANSWER}
-        if failed:
+        barred = {part.tool_name for part in self.results if part.outcome == 'denied'}
+        if self.unmended:
             barred |= {ANSWER, 'write_todos'}
-        if 'run_python' in failed:
-            barred.add('write_file')
+        if self.code_failed:
+            barred |= {'write_file'} if self.call_failed else every - {'run_python'}
         if not self._may_plan():
             barred.add('write_todos')
         if _NAMES_DATA.search(self.prompt) and not self._has_looked():
@@ -106,12 +107,12 @@ class Turn:
     @property
     def is_at_an_end(self) -> bool:
         """Whether only an answer may come: no request is left for more, or mending failed."""
-        return self.requests >= MAX_REQUESTS - 1 or (self.just_failed and self.failures > MENDABLE)
+        return self.requests >= MAX_REQUESTS - 1 or (self.unmended and self.failures > MENDABLE)
 
     @property
-    def just_failed(self) -> bool:
-        """Whether the latest call failed."""
-        return any(_failed(part) for part in self.results)
+    def unmended(self) -> bool:
+        """Whether something failed and nothing mended it."""
+        return self.call_failed or self.code_failed
 
     def _has_looked(self) -> bool:
         """Whether anything was called in this turn but the plan."""
@@ -126,10 +127,3 @@ class Turn:
 
 def _person_speaks(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts)
-
-
-def _failed(part: ToolReturnPart) -> bool:
-    """Whether a tool failed; code that ended in a traceback counts, though running it was no failure of the tool."""
-    if part.outcome != 'success':
-        return part.outcome in ERROR_OUTCOMES
-    return part.tool_name == 'run_python' and bool(_PYTHON_ERROR.search(part.model_response_str().rstrip()))

@@ -80,12 +80,11 @@ class Writer:
     async def _reply(self, prompt: str, catalogue: Catalogue) -> AsyncIterator[str | ToolCallPart]:
         turn = Turn.of(self.messages)
         barred = turn.barred(catalogue)
-        if turn.is_at_an_end and turn.just_failed:
-            prompt = with_note(prompt, FAILED)
         for _ in range(TRIES):
             try:
                 reply = await self._decide(prompt, catalogue, barred)
                 if reply.tool.name == ANSWER:
+                    prompt = with_note(prompt, FAILED) if turn.unmended else prompt
                     head, _ = catalogue.head(ANSWER, {})
                     body = reply.tool.body
                     limit = body.max_tokens if body else PLAIN_TOKENS
@@ -100,7 +99,9 @@ class Writer:
                 continue
             arguments = reply.call_arguments()
             if turn.repeats(reply.tool.name, arguments):
-                barred = (barred | {reply.tool.name}) - {ANSWER}
+                barred |= {reply.tool.name}
+                if all(tool.name in barred for tool in catalogue.tools):
+                    barred -= {ANSWER}
                 continue
             yield ToolCallPart(reply.tool.name, arguments)
             return

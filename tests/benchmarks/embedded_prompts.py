@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ class InProcessPython:
     async def run(self, code: str, *, timeout: float | None) -> PythonResult:
         printed = io.StringIO()
         error = None
-        with contextlib.chdir(self._directory), contextlib.redirect_stdout(printed):
+        with contextlib.chdir(self._directory), contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # the model seldom closes a file
             try:
                 exec(code, self._namespace)
             except Exception:

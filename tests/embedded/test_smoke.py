@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, PartStartEvent, ToolCallPart
 from pydantic_ai.usage import UsageLimits
 
 from benchmarks.embedded_prompts import DATA, InProcessPython
@@ -63,17 +63,24 @@ async def test_it_plans_computes_and_writes_a_true_report(tmp_path: Path) -> Non
     assert result.usage.cost == 0
 
 
-async def test_it_stops_within_a_second_and_answers_again() -> None:
+async def test_it_stops_when_told_and_answers_again() -> None:
     agent = Agent(EmbeddedModel())
-    await agent.run('Say yes.')  # loads the weights
-    running = asyncio.create_task(agent.run('Tell a very long story about the sea.'))
-    await asyncio.sleep(2)
+    writing = asyncio.Event()
+
+    async def tell() -> None:
+        async with agent.run_stream_events('Tell a very long story about the sea.') as events:
+            async for event in events:
+                if isinstance(event, PartStartEvent):
+                    writing.set()
+
+    running = asyncio.create_task(tell())
+    await writing.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    began = time.monotonic()
+    cancelled = time.monotonic()
     assert (await agent.run('Say yes.')).output
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - cancelled < 20, 'the story (800 tokens, about 50 s) was told to its end'
 
 
 async def test_loading_leaves_the_interrupt_to_python() -> None:

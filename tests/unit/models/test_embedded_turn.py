@@ -83,6 +83,7 @@ CASES = [
     Case('a plan was just written', 'Make a plan and write a poem', (PLAN,), EVERY - {'write_todos'}),
     Case('a plan is being followed', 'Make a plan and write a poem', (PLAN, READ), EVERY),
     Case('code failed', 'Write the sum to sum.md', (FAILED,), LOOKS),
+    Case('code failed, then it looked', 'Write the sum to sum.md', (FAILED, READ), frozenset({'run_python'})),
     Case('code was mended', 'Write the sum to sum.md', (FAILED, Call('run_python', '6')), EVERY - {'write_todos'}),
     Case('code failed three times', 'Write the sum to sum.md', (FAILED,) * 3, frozenset({'answer'})),
     Case(
