@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..errors import DeepNotebookError
+from ..errors import DeepNotebookError, UsageError
 from ..store import session_path
 from . import commands
 from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
 from .prompt import prompt_of
 from .run import Outcome
-from .runner import AgentThread, MainThread, run_awaited, run_blocking
+from .runner import AgentThread, MainThread, is_within_run, run_awaited, run_blocking
 from .session import CellSide, NotebookSession, RunLimits, RunRequest
 from .views import choose_view
 
@@ -116,6 +116,7 @@ class DeepCells:
         self._blocking(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
 
     async def _awaited(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
+        _check_not_within_run()
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
@@ -123,6 +124,7 @@ class DeepCells:
         self._hand_over(outcome, options)
 
     def _blocking(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
+        _check_not_within_run()
         try:
             outcome = run_blocking(start)
         except KeyboardInterrupt:
@@ -178,6 +180,14 @@ class DeepCells:
         from ipykernel.comm import Comm
 
         return not hasattr(Comm, '_reply_subshell_for')
+
+
+def _check_not_within_run() -> None:
+    if is_within_run():
+        raise UsageError(
+            'A run cannot start another one with %%deep, since this conversation is busy until it ends: '
+            'deep_notebook.create_deep_agent() makes an agent of its own.'
+        )
 
 
 def _fail(outcome: Outcome) -> NoReturn:

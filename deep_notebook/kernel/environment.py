@@ -52,5 +52,6 @@ def find_notebook(shell: Any, configured: str = '', environ: Mapping[str, str] |
     ]
     for candidate in candidates:
         if isinstance(candidate, str) and candidate.endswith('.ipynb'):
-            return Path(candidate).expanduser().absolute()
+            # A name is UTF-8 on disk, whatever the encoding of this process's locale.
+            return Path(os.fsdecode(candidate.encode('utf-8', 'surrogateescape'))).expanduser().absolute()
     return None

@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError as IPythonUsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, CaselessStrEnum, Float, Integer, TraitError, Unicode, default, validate
 
 from ..errors import UsageError
@@ -103,6 +103,7 @@ class DeepMagics(Magics):
             self._cells = module.DeepCells(self)
         return self._cells
 
+    @no_var_expand
     @line_cell_magic
     def deep(self, line: str, cell: str | None = None) -> None:
         """Give the cell's text to the deep agent; as a line, look after the agent. `%deep help` lists both."""
@@ -122,9 +123,9 @@ class DeepMagics(Magics):
         with _usage_errors():
             await self.cells.resume_awaited(line)
 
-    def refuse_deep_cell(self, magic: str) -> None:
-        """Say that `%%deep` cannot stand under another cell magic."""
-        raise IPythonUsageError(f'%%deep has to be the first line of its cell: take the %%{magic} line away.')
+    def refuse_deep_cell(self, above: str) -> None:
+        """Say that `%%deep` cannot stand under a comment or another cell magic."""
+        raise IPythonUsageError(f'%%deep has to be the first line of its cell: take {above} away.')
 
 
 def _number(setting: str, convert: type[T]) -> T:
@@ -152,7 +153,7 @@ def load(shell: Any) -> None:
         return
     magics = DeepMagics(shell)
     shell.register_magics(magics)
-    shell.input_transformers_cleanup.append(transform)
+    shell.input_transformers_cleanup.insert(0, transform)
     for name in _SHELL_CALLS:
         setattr(shell, name, getattr(magics, name))
     completion.install(shell)

@@ -6,7 +6,9 @@ beats the environment.
 
 from __future__ import annotations
 
+import keyword
 import math
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +74,7 @@ def _positive(flag: str, what: str, convert: Callable[[str], Any]) -> Callable[[
 
 
 def _variable(text: str) -> str:
-    if not text.isidentifier():
+    if not text.isidentifier() or keyword.iskeyword(text):
         raise UsageError(f'--into takes the name of a variable, not {text!r}.')
     return text
 
@@ -81,6 +83,10 @@ def _recording(flag: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if not text or text.startswith('.') or any(mark in text for mark in '/\\\0'):
             raise UsageError(f'{flag} takes the plain name of a recording, not {text!r}.')
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError as error:
+            raise UsageError(f'{flag} {text!r}: names of files are {error.encoding} on this system.') from None
         return text
 
     return parse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 from ..errors import UsageError
@@ -12,13 +13,16 @@ __all__ = ['EXPANSION_LIMIT', 'expand', 'prompt_of']
 EXPANSION_LIMIT = 20_000
 """Characters of a variable that go into a prompt; a model reads larger things better with a tool."""
 
-_BARE_NAME = re.compile(r'\{([^\W\d]\w*)\}')
+_BARE_NAME = re.compile(r'(?<!\{)\{([^\W\d]\w*)\}(?!\})')
+
+_UNSEEN = frozenset({'Cc', 'Cf'})
+"""Unicode categories of what has no looks of its own: controls, zero-width characters, byte order marks."""
 
 
 def expand(text: str, namespace: Mapping[str, object]) -> str:
     """Replace `{name}` by the text of the variable `name`, once, and only where such a variable exists.
 
-    Everything else in braces, such as code, stays as it is.
+    Everything else in braces, such as code, stays as it is, and so does a name in double braces.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -45,14 +49,23 @@ def prompt_of(line: str, body: str, namespace: Mapping[str, object]) -> str:
     """Return the prompt of a `%%deep` cell: the words on its line, then its body.
 
     Raises:
-        UsageError: There are no words at all.
+        UsageError: There are no words at all, or none once the variables are filled in.
     """
     # IPython ends every cell with a line end of its own.
     body = body.removesuffix('\n')
     text = body if not line else f'{line}\n{body}' if body.strip() else line
-    if not text.strip():
+    if not _says_something(text):
         raise UsageError(
             'Write what you want below %%deep, for example: %%deep, then on the next line '
             '"Summarise data.csv in report.md".'
         )
-    return expand(text, namespace)
+    prompt = expand(text, namespace)
+    if not _says_something(prompt):
+        raise UsageError(f'Nothing is left to ask: the variables in your prompt {text.strip()!r} are empty.')
+    # Half of a character, as a cut emoji leaves it, cannot be sent to anyone.
+    return prompt.encode('utf-8', 'replace').decode()
+
+
+def _says_something(text: str) -> bool:
+    """Return whether there is anything to see in `text`."""
+    return any(not character.isspace() and unicodedata.category(character) not in _UNSEEN for character in text)

@@ -69,7 +69,7 @@ class KernelPython:
         tracebacks: list[str] = []
 
         def keep(etype: Any, value: Any, lines: list[str]) -> None:
-            tracebacks.append(_ESCAPE_CODES.sub('', '\n'.join(lines)))
+            tracebacks.append('\n'.join(lines))
 
         shell = self._shell
         shell._showtraceback = keep
@@ -108,7 +108,12 @@ def _collect(captured: CapturedIO, tracebacks: list[str], result: ExecutionResul
         else:
             parts.append(output.data.get('text/plain', ''))
     text = '\n'.join(part.rstrip('\n') for part in parts if part)
-    return PythonResult(text=_ESCAPE_CODES.sub('', text), error=error, images=images)
+    return PythonResult(text=_shown(text), error=None if error is None else _shown(error), images=images)
+
+
+def _shown(text: str) -> str:
+    """Return `text` without escape codes, and with a sign in the place of what UTF-8 cannot hold."""
+    return _ESCAPE_CODES.sub('', text).encode('utf-8', 'replace').decode()
 
 
 def _picture(output: RichOutput) -> BinaryContent | None:

@@ -292,12 +292,17 @@ def explain(error: Exception, given: RunInput, state: RunState) -> str:
     elif isinstance(error, ModelHTTPError):
         line = f'The provider of {error.model_name} answered {error.status_code}: {_first_line(error.body or error)}'
     elif isinstance(error, UnexpectedModelBehavior):
-        line = f'The model did not keep to the rules: {_first_line(error)} Ask again, or try another model.'
+        line = f'The model did not keep to the rules: {_sentence(error)} Ask again, or try another model.'
     elif isinstance(error, UserError):
         line = _first_line(error)
     else:
         line = f'{type(error).__name__}: {_first_line(error)}'
     return mask_secrets(line)
+
+
+def _sentence(error: object) -> str:
+    line = _first_line(error)
+    return line if line.endswith(('.', '!', '?')) else f'{line}.'
 
 
 def _first_line(error: object) -> str:

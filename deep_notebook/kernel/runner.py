@@ -24,7 +24,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from .shell_gate import open_shell
 
-__all__ = ['GRACE', 'AgentThread', 'CellRun', 'MainThread', 'run_awaited', 'run_blocking']
+__all__ = ['GRACE', 'AgentThread', 'CellRun', 'MainThread', 'is_within_run', 'run_awaited', 'run_blocking']
 
 T = TypeVar('T')
 
@@ -33,6 +33,14 @@ GRACE = 0.2
 
 _HEARTBEAT = 0.2
 """Seconds after which a waiting cell looks up, in case a signal did not wake its loop."""
+
+
+_within_run: contextvars.ContextVar[bool] = contextvars.ContextVar('deep_notebook_within_run', default=False)
+
+
+def is_within_run() -> bool:
+    """Return whether this code was called by a run: by a tool, or as the agent's Python on the main thread."""
+    return _within_run.get()
 
 
 @dataclass(eq=False)
@@ -112,7 +120,7 @@ class MainThread:
         result: Any = None
         error: BaseException | None = None
         try:
-            with self._raising_sigint():
+            with self._raising_sigint(), _inside_run():
                 result = job.function()
         except KeyboardInterrupt:
             error = asyncio.CancelledError('interrupted by the person')
@@ -130,9 +138,19 @@ class MainThread:
         return None
 
 
+@contextmanager
+def _inside_run() -> Iterator[None]:
+    token = _within_run.set(True)
+    try:
+        yield
+    finally:
+        _within_run.reset(token)
+
+
 async def _finish(coroutine: Coroutine[Any, Any, Any], future: concurrent.futures.Future[Any]) -> None:
     try:
-        future.set_result(await coroutine)
+        with _inside_run():
+            future.set_result(await coroutine)
     except BaseException as error:
         future.set_exception(error)
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
@@ -150,6 +168,7 @@ class CellRun(Generic[T]):
         self._loop = loop
         self._task: asyncio.Task[T] | None = None
         context = contextvars.copy_context()
+        context.run(_within_run.set, True)
         loop.call_soon_threadsafe(self._start, coroutine, context)
 
     def _start(self, coroutine: Coroutine[Any, Any, T], context: contextvars.Context) -> None:

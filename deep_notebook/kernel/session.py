@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, repair_messages
 from pydantic_ai.tools import DeferredToolResults
 
@@ -248,7 +249,8 @@ class NotebookSession:
 
     async def _drive(self, run: Run, given: RunInput, who: Answering) -> Outcome:
         outcome = await run.drive(given)
-        if who.keep is not None and outcome.phase in ('done', 'suspended'):
+        at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
+        if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
             await asyncio.to_thread(who.keep)
         return outcome
 

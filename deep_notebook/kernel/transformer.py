@@ -2,17 +2,27 @@
 
 A cell that awaits lets clicks through, keeps cell order under Run All, and can be interrupted at once. Where
 nothing can be awaited, the ordinary cell magic of the same name does the same work.
+
+The transformer comes before IPython's own, which take indentation, `>>>` and white space out of every cell: a
+prompt reaches the model as it was written.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from IPython.core.getipython import get_ipython
+from IPython.core.interactiveshell import InteractiveShell
 
 __all__ = ['transform']
 
 _DEEP = re.compile(r'%%deep(?:[ \t]+(?P<line>.*))?$')
 _RESUMING = re.compile(r'%deep[ \t]+(?P<line>(?:approve|deny|resume)\b.*)$')
-_WRAPPING = re.compile(r'%%(?P<magic>capture|prun|time|timeit)\b')
+_WRAPPING = re.compile(r'%%(?:capture|prun|time|timeit)\b|#')
 
 
 def transform(lines: list[str]) -> list[str]:
@@ -21,20 +31,53 @@ def transform(lines: list[str]) -> list[str]:
     Args:
         lines: The lines of one cell, each with its line end.
     """
-    if not lines:
+    start = next((index for index, line in enumerate(lines) if line.strip()), None)
+    if start is None:
         return lines
-    first = lines[0].rstrip('\n')
+    first, rest = lines[start].strip(), lines[start + 1 :]
     if (deep := _DEEP.match(first)) is not None:
-        return _call('run_deep_cell', (deep['line'] or '').strip(), ''.join(lines[1:]))
-    if (resuming := _RESUMING.match(first)) is not None and not any(line.strip() for line in lines[1:]):
-        return _call('run_deep_line', resuming['line'].strip())
-    if (wrapping := _WRAPPING.match(first)) is not None:
-        inner = next((line for line in lines[1:] if line.strip()), '')
-        if _DEEP.match(inner.rstrip('\n')) is not None:
-            return _call('refuse_deep_cell', wrapping['magic'])
+        indent = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+        body = ''.join(line.removeprefix(indent) for line in rest)
+        return _call('run_deep_cell', 'run_cell_magic', (deep['line'] or '').strip(), body)
+    if (resuming := _RESUMING.match(first)) is not None and not any(line.strip() for line in rest):
+        return _call('run_deep_line', 'run_line_magic', resuming['line'].strip())
+    if (wrapping := _WRAPPING.match(first)) is not None and _is_deep_next(rest):
+        above = 'the comment above it' if wrapping[0] == '#' else f'the {wrapping[0]} line'
+        return [f'get_ipython().refuse_deep_cell({above!r})\n']
     return lines
 
 
-def _call(function: str, *arguments: str) -> list[str]:
-    awaited = '' if function == 'refuse_deep_cell' else 'await '
-    return [f'{awaited}get_ipython().{function}({", ".join(map(repr, arguments))})\n']
+# In a terminal a `%%deep` cell ends, like every cell magic, with an empty line: IPython decides that without us.
+transform.has_side_effects = True  # type: ignore[attr-defined]
+
+
+def _is_deep_next(lines: Sequence[str]) -> bool:
+    following = (line.strip() for line in lines)
+    return _DEEP.match(next((line for line in following if line and not line.startswith('#')), '')) is not None
+
+
+def _call(awaited: str, magic: str, *arguments: str) -> list[str]:
+    if _can_await():
+        return [f'await get_ipython().{awaited}({", ".join(map(repr, arguments))})\n']
+    return [f'get_ipython().{magic}({", ".join(map(repr, ("deep", *arguments)))})\n']
+
+
+def _can_await() -> bool:
+    """Return whether IPython will await the cell that is being transformed.
+
+    It does not when it was told so by `%autoawait`, nor for cells within cells, such as `%run notes.ipynb`: those
+    come through the blocking `run_cell` while a loop is running.
+    """
+    shell = get_ipython()
+    if shell is None:
+        return True
+    if not shell.autoawait or shell.loop_runner is not shell.loop_runner_map['asyncio'][0]:
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return True
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not InteractiveShell.run_cell.__code__:
+        frame = frame.f_back
+    return frame is None

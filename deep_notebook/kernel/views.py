@@ -7,6 +7,7 @@ import dataclasses
 from IPython.display import display
 
 from ..views import RunView
+from ..views.plain import well_formed
 from ..views.run_state import RunState
 from ..views.static_html import render as render_html
 from ..views.text import TextView
@@ -29,7 +30,8 @@ class FinalView(RunView):
 
     def close(self, state: RunState) -> None:
         """Show how the run ended."""
-        display({'text/html': render_html(state, times=False), 'text/plain': render_text(state)}, raw=True)
+        html = well_formed(render_html(state, times=False))
+        display({'text/html': html, 'text/plain': render_text(state)}, raw=True)
 
 
 class QuietView(RunView):

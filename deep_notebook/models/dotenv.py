@@ -134,10 +134,20 @@ class Dotenv:
                 remarks.append(refusal)
             elif '\0' in value:
                 remarks.append(f'{name} holds a null character')
+            elif not _fits(value):
+                remarks.append(f"{name} holds characters that this system's locale lacks")
             else:
                 self.environ[name] = self._ours[name] = value
         if remarks:
             self.notice = f'Ignored in {self.path.name}: {"; ".join(remarks)}.'
+
+
+def _fits(value: str) -> bool:
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refusal(name: str, foreign_keys: Iterable[str]) -> str | None:

@@ -115,7 +115,7 @@ def resolve_model(
             notice=notice,
         )
     if ':' not in chosen and chosen in namespace:
-        return _from_variable(chosen, namespace[chosen], notice)
+        return _from_variable(chosen, namespace, notice)
     model = _from_provider(chosen, namespace)
     return ResolvedModel(
         model=model,
@@ -190,13 +190,20 @@ def _embedded() -> Model:
     return EmbeddedModel()
 
 
-def _from_variable(name: str, value: object, notice: str | None) -> ResolvedModel:
+def _from_variable(name: str, namespace: Mapping[str, object], notice: str | None) -> ResolvedModel:
+    value = namespace[name]
     if isinstance(value, AbstractAgent):
-        model = value.model
-        label = f'{name} (agent)' if not isinstance(model, Model) else f'{name} (agent on {describe(model)})'
-        local = isinstance(model, Model) and is_local(model)
+        if value.model is None:
+            raise UsageError(f"The agent {name!r} has no model: give it one, such as Agent('openai:gpt-6.1-sol').")
+        model = value.model if isinstance(value.model, Model) else _from_provider(value.model, namespace)
         return ResolvedModel(
-            model=None, agent=value, name=name, label=label, local=local, request_limit=None, notice=notice
+            model=None,
+            agent=value,
+            name=name,
+            label=f'{name} (agent on {describe(model)})',
+            local=is_local(model),
+            request_limit=None,
+            notice=notice,
         )
     if isinstance(value, Model):
         return ResolvedModel(
@@ -208,7 +215,7 @@ def _from_variable(name: str, value: object, notice: str | None) -> ResolvedMode
             request_limit=None,
             notice=notice,
         )
-    raise UsageError(f'{name!r} is a {type(value).__name__}, not a pydantic-ai Model or Agent.')
+    raise UsageError(f'{name!r} is of type {type(value).__name__}, not a pydantic-ai Model or Agent.')
 
 
 def _from_provider(name: str, namespace: Mapping[str, object]) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ['plain', 'revealed']
+__all__ = ['plain', 'revealed', 'well_formed']
 
 _ESCAPES = re.compile(
     r'\x1b(?:\[[0-?]*[ -/]*[@-~]'  # colours, cursor movements
@@ -33,6 +33,11 @@ def plain(text: str) -> str:
 def revealed(text: str) -> str:
     """Return `text` with a sign in the place of each control character: what is approved must not hide anything."""
     return _CONTROLS.sub(_picture, text.replace('\r\n', '\n'))
+
+
+def well_formed(text: str) -> str:
+    """Return `text` with a sign in the place of halves of characters, which no front end can be sent."""
+    return text.encode('utf-8', 'replace').decode()
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from .plain import plain, revealed
+from .plain import plain, revealed, well_formed
 from .run_shape import Approval, FileChange, RunState, SayStep, Step, Todo
 from .run_view import RunView
 from .wording import (
@@ -49,7 +49,7 @@ def render(state: RunState) -> str:
         list(_files(state.files)),
         [plain(state.notice)] if state.notice else [],
     ]
-    return '\n\n'.join('\n'.join(block) for block in blocks if block)
+    return well_formed('\n\n'.join('\n'.join(block) for block in blocks if block))
 
 
 def _state_line(state: RunState, *, times: bool) -> str:

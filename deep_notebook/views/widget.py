@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import logging
 import time
 import uuid
@@ -27,6 +28,7 @@ from pydantic import JsonValue
 from deep_notebook.capabilities.approvals import ApprovalDecision
 
 from . import RunView, delta, static_html, text
+from .plain import well_formed
 from .run_state import RunState, to_json
 
 __all__ = ['PATCH_INTERVAL', 'RunWidget', 'WidgetView']
@@ -123,7 +125,18 @@ def _decision(content: Mapping[Any, object]) -> ApprovalDecision | None:
 
 
 def _show(output: RunWidget | dict[str, str], **options: Any) -> None:
-    display(output, raw=isinstance(output, dict), **options)
+    if isinstance(output, dict):
+        display({kind: well_formed(shown) for kind, shown in output.items()}, raw=True, **options)
+    else:
+        display(output, raw=False, **options)
+
+
+def _send(widget: RunWidget, message: dict[str, Any]) -> None:
+    try:
+        widget.send(message)
+    except UnicodeEncodeError:
+        # Half a character somewhere, as in a string that the person's code cut. Rare, so not looked for each time.
+        widget.send(json.loads(well_formed(json.dumps(message, ensure_ascii=False))))
 
 
 def _with_hint(state: RunState) -> RunState:
@@ -279,7 +292,7 @@ class WidgetView(RunView):
     def _send(self, message: dict[str, Any]) -> None:
         if self._widget is not None:
             widget = self._widget
-            self._try(lambda: widget.send(message))
+            self._try(lambda: _send(widget, message))
 
     def _try(self, use_comm: Callable[[], None]) -> None:
         """Let a comm that breaks take only the live view with it."""

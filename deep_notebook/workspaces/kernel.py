@@ -252,7 +252,7 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
         """
         await self.working_dir()
         variables = {**command_environment(), **self._env, **(env or {})}
-        return await self._commands.run(command, shell=shell, env=variables, timeout=timeout)
+        return await self._commands.run(_utf8(command), shell=shell, env=variables, timeout=timeout)
 
     def _tree(self) -> ConfinedDirectory:
         if self._resolved is None:
@@ -274,6 +274,13 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
                 return operation(tree)
 
         return await anyio.to_thread.run_sync(call)
+
+
+def _utf8(command: WorkspaceCommand) -> WorkspaceCommand:
+    """Return `command` so that its program gets UTF-8, whatever the encoding of this system's locale."""
+    if isinstance(command, str):
+        return os.fsdecode(command.encode('utf-8', 'surrogateescape'))
+    return [os.fsdecode(part.encode('utf-8', 'surrogateescape')) for part in command]
 
 
 def _look_through(tree: ConfinedDirectory, parts: Parts, child: os.DirEntry[str]) -> os.stat_result | None:

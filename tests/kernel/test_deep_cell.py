@@ -6,8 +6,6 @@ import json
 import textwrap
 from pathlib import Path
 
-import pytest
-
 from harness.deep import deep, run_deep
 from harness.kernels import RealKernel
 
@@ -122,28 +120,24 @@ def test_an_ordinary_cell_magic_does_the_same_where_nothing_can_be_awaited(kerne
     assert any('Done here.' in display.get('text/plain', '') for display in result.displays)
 
 
-@pytest.mark.parametrize(
-    ('cell', 'words'),
-    [
-        ('%%deep', 'Write what you want below %%deep'),
-        ('%%deep --appove auto\nhi', "Did you mean '--approve'?"),
-        ('%%deep -m modle\nhi', "Did you mean 'model'?"),
-        ('%%deep -m x\nhi', "'x' is a int, not a pydantic-ai Model or Agent"),
-        ('%deep stats', "Did you mean 'status'?"),
-        ('%deep approve', 'No run waits'),
-        ('%deep show 99', 'There is no stored run 99'),
-        ('%%time\n%%deep\nhi', '%%deep has to be the first line'),
-    ],
-)
-def test_a_mistake_is_one_line_without_a_traceback(kernel: RealKernel, cell: str, words: str) -> None:
+def test_a_mistake_is_one_line_without_a_traceback(kernel: RealKernel) -> None:
     deep(kernel, 'model = script("ok")\nx = 1')
+    for cell, words in {
+        '%%deep --appove auto\nhi': "Did you mean '--approve'?",
+        '%%deep -m modle\nhi': "Did you mean 'model'?",
+        '%%deep -m x\nhi': "'x' is of type int, not a pydantic-ai Model or Agent",
+        '%deep stats': "Did you mean 'status'?",
+        '%deep approve': 'No run waits',
+        '%deep show 99': 'There is no stored run 99',
+        '%%time\n%%deep\nhi': '%%deep has to be the first line',
+        '# a note\n%%deep\nhi': 'take the comment above it away',
+    }.items():
+        result = kernel.run(cell)
 
-    result = kernel.run(cell)
-
-    assert result.status == 'error'
-    assert words in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert not any(output['output_type'] == 'error' for output in result.outputs)
+        assert result.status == 'error', cell
+        assert words in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, cell
+        assert not any(output['output_type'] == 'error' for output in result.outputs), cell
 
 
 def test_a_failing_model_is_one_line_and_the_conversation_goes_on(kernel: RealKernel) -> None:

@@ -50,3 +50,15 @@ def test_an_answer_that_was_not_recorded_stops_the_resumed_run(kernel: RealKerne
     assert result.status == 'error'
     assert 'the result of write_file' in result.text
     assert not (tmp_path / 'note.txt').exists()
+
+
+def test_a_run_that_a_limit_stopped_is_recorded_and_continued(kernel: RealKernel) -> None:
+    turns = "call('ls'), call('ls', path='.'), lambda m: f'{len(returns(m))} results'"
+    deep(kernel, f'model = script({turns})')
+    for line in ('-m model --record tale', '--replay tale'):
+        limited = kernel.run(f'%%deep --new --max-requests 2 {line}\nLook.', allow_stdin=False)
+        goes_on = kernel.run(f'%%deep {line}\nAnd?', allow_stdin=False)
+
+        assert limited.error is not None
+        assert limited.error.value.startswith('Stopped after 2 requests')
+        assert '2 results' in goes_on.displays[-1]['text/plain']

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_ai.workspaces import FileEntry, Workspace
 
 from .files import Files
-from .places import Place, answering
+from .places import Place, answering, readable
 from .reading import visible
 
 __all__ = ['compile_glob', 'find_files', 'walk']
@@ -139,7 +139,7 @@ async def find_files(files: Files, pattern: str, path: str) -> ToolReturn[str]:
             if len(paths) == _MAX_FOUND:
                 more = True
                 break
-            paths.append(relative if place.shown == '.' else f'{place.shown}/{relative}')
+            paths.append(readable(relative if place.shown == '.' else f'{place.shown}/{relative}'))
     count = f'{len(paths)}{"+" if more else ""} file{"" if len(paths) == 1 else "s"}'
     text = '\n'.join([*paths, *(['… and more: narrow the pattern'] if more else [])])
     return ToolReturn(text or f'No file matches {pattern!r}.', metadata={'summary': f'{pattern} · {count}'})

@@ -18,7 +18,7 @@ from pydantic_ai.workspaces import Workspace, WorkspaceError
 from ...errors import PathRefusedError, did_you_mean
 from ...workspaces import relative_path
 
-__all__ = ['Place', 'answering', 'is_inside', 'locate', 'missing']
+__all__ = ['Place', 'answering', 'is_inside', 'locate', 'missing', 'readable']
 
 _WINDOWS = re.compile(r'[A-Za-z]:[\\/]|\\\\')
 _RELATIVE = "use a path relative to the workspace, with forward slashes, such as 'data/sales.csv'"
@@ -70,6 +70,11 @@ async def missing(workspace: Workspace, place: Place) -> ToolFailed:
     except (OSError, WorkspaceError):
         return ToolFailed(f'{place.shown} does not exist, nor does its directory.')
     return ToolFailed(f'{place.shown} does not exist.{did_you_mean(posixpath.basename(place.path), names)}')
+
+
+def readable(name: str) -> str:
+    """Return `name` with a sign in the place of bytes that are no UTF-8, which no model can be told."""
+    return name.encode('utf-8', 'replace').decode()
 
 
 @contextmanager

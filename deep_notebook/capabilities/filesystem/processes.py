@@ -25,8 +25,13 @@ async def lines_of(
         stdin: What it reads.
         on_error: Called with what it wrote to standard error, if it ended by itself and failed.
     """
+    # Bytes, because a pattern need not fit into the encoding of this system's locale.
     process = await asyncio.create_subprocess_exec(
-        *argv, cwd=cwd, stdin=DEVNULL if stdin is None else PIPE, stdout=PIPE, stderr=PIPE
+        *(part.encode('utf-8', 'surrogateescape') for part in argv),
+        cwd=cwd,
+        stdin=DEVNULL if stdin is None else PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
     )
     assert process.stdout is not None
     assert process.stderr is not None

@@ -14,7 +14,7 @@ from .files import Files
 from .hashline import tagged
 from .kinds import image_type, kind_of, size_text
 from .paging import Page, cut_page
-from .places import Place, answering, is_inside, missing
+from .places import Place, answering, is_inside, missing, readable
 from .text_files import TextFile, decode_text
 
 __all__ = ['list_directory', 'read_page', 'visible']
@@ -133,7 +133,7 @@ async def list_directory(files: Files, path: str) -> ToolReturn[str]:
             raise ToolFailed(f'{place.shown} is a file: use read_file.') from None
     ordered = sorted(entries, key=lambda entry: (not entry.is_dir, entry.name))
     shown = await visible(files.workspace, ordered[:_MAX_ENTRIES])
-    lines = [_entry_line(entry) for entry in shown]
+    lines = [readable(_entry_line(entry)) for entry in shown]
     if len(ordered) > _MAX_ENTRIES:
         lines.append(f'… {len(ordered) - _MAX_ENTRIES} more; use glob')
     count = f'{len(shown)} entr{"y" if len(shown) == 1 else "ies"}'

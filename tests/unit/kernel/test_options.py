@@ -48,6 +48,7 @@ BAD = {
     '--model --new': '--model needs a value',
     '--new=3': 'takes no value',
     '--into 3x': 'the name of a variable',
+    '--into class': 'the name of a variable',
     '--replay a/b': 'the plain name of a recording',
     '--record ../x': 'the plain name of a recording',
     '--replay a --record b': 'exclude each other',

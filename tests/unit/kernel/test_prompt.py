@@ -14,7 +14,9 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ('{unknown}', {}, '{unknown}'),
     ('{t!r} {t:>3} { t } {t.x}', {'t': 1}, '{t!r} {t:>3} { t } {t.x}'),
     ('{größe}', {'größe': 5}, '5'),
-    ('f"{{t}}"', {'t': 1}, 'f"{1}"'),
+    ('f"{{t}}"', {'t': 1}, 'f"{{t}}"'),
+    ('{t}}', {'t': 1}, '{t}}'),
+    ('{{t} {{{t}}} {t}{t}', {'t': 1}, '{{t} {{{t}}} 11'),
 ]
 
 
@@ -38,7 +40,7 @@ def test_a_value_that_cannot_be_printed_does_not_stop_the_cell() -> None:
     assert expand('{b}', {'b': Broken()}) == '<Broken whose text cannot be made: RuntimeError>'
 
 
-@pytest.mark.parametrize('body', ['', '\n', '  \n\t\n'])
+@pytest.mark.parametrize('body', ['', '\n', '  \n\t\n', '\u200b\u2060\n', '\ufeff', '\0\x0c\u3000'])
 def test_no_words_are_a_mistake_that_says_what_to_write(body: str) -> None:
     with pytest.raises(UsageError, match='Write what you want below %%deep'):
         prompt_of('', body, {})
@@ -52,3 +54,12 @@ def test_words_on_the_line_come_before_the_body() -> None:
 def test_the_body_reaches_the_model_byte_for_byte() -> None:
     body = '  indented\r\n\ttab {not_there}  \n\n'
     assert prompt_of('', body + '\n', {}) == body
+
+
+def test_a_prompt_of_empty_variables_is_a_mistake_that_says_so() -> None:
+    with pytest.raises(UsageError, match=r"the variables in your prompt '\{a\}\{b\}' are empty"):
+        prompt_of('', ' {a}{b}\n', {'a': '', 'b': ' '})
+
+
+def test_half_a_character_is_replaced() -> None:
+    assert prompt_of('', 'a \ud83d {b}\n', {'b': '\udc00'}) == 'a ? ?'

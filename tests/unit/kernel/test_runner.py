@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from deep_notebook.kernel.runner import GRACE, MainThread, run_awaited, run_blocking
+from deep_notebook.kernel.runner import GRACE, MainThread, is_within_run, run_awaited, run_blocking
 
 MARGIN = 0.3
 """Seconds after an interrupt in which a cell has to have ended."""
@@ -46,6 +46,14 @@ def test_jobs_run_on_the_main_thread(awaiting: bool) -> None:
         return first, second
 
     assert both(work, awaiting=awaiting) == ('MainThread', 'MainThread')
+
+
+def test_what_a_run_calls_knows_that_it_is_within_one(awaiting: bool) -> None:
+    async def work(main: MainThread) -> list[bool]:
+        return [is_within_run(), await asyncio.to_thread(is_within_run), await main.call(is_within_run)]
+
+    assert both(work, awaiting=awaiting) == [True, True, True]
+    assert not is_within_run()
 
 
 def test_an_error_of_a_job_reaches_the_agent_and_not_the_cell(awaiting: bool) -> None:
