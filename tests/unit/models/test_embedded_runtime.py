@@ -17,7 +17,7 @@ from deep_notebook.errors import DeepNotebookError, UsageError
 from deep_notebook.models import embedded_runtime, weights
 from deep_notebook.models.embedded_completion import RunningCompletion
 from deep_notebook.models.embedded_runtime import Completion, CompletionRequest, PromptTooLong, complete
-from harness.scripted_completion import ScriptedCompletion
+from harness.scripted_completion import EndlessCompletion, ScriptedCompletion
 
 REQUEST = CompletionRequest(prompt='Hi', max_tokens=5, stop=('.',), schema={'type': 'object'})
 
@@ -194,6 +194,15 @@ async def test_a_completion_in_its_thread_is_read_piece_by_piece() -> None:
             pieces.append(piece)
     assert pieces == ['Hello', ', wor', 'ld']
     assert running.completion.text == 'Hello, world'
+
+
+@pytest.mark.anyio
+async def test_leaving_a_completion_stops_its_thread() -> None:
+    endless = EndlessCompletion()
+    async with RunningCompletion(endless, REQUEST) as running:
+        async for _ in running:
+            break
+    assert await asyncio.to_thread(endless.ended.wait, 2)
 
 
 def test_a_loop_that_is_gone_stops_the_thread() -> None:
