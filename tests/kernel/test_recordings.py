@@ -52,9 +52,10 @@ def test_an_answer_that_was_not_recorded_stops_the_resumed_run(kernel: RealKerne
     assert not (tmp_path / 'note.txt').exists()
 
 
-def test_a_run_that_a_limit_stopped_is_recorded_and_continued(kernel: RealKernel) -> None:
-    turns = "call('ls'), call('ls', path='.'), lambda m: f'{len(returns(m))} results'"
-    deep(kernel, f'model = script({turns})')
+def test_a_run_that_a_limit_stopped_is_recorded_and_continued(kernel: RealKernel, tmp_path: Path) -> None:
+    (tmp_path / 'a.txt').write_text('a')
+    calls = "call('read_file', path='a.txt'), call('grep', pattern='a', path='a.txt')"
+    deep(kernel, f"model = script({calls}, lambda m: f'{{len(returns(m))}} results')")
     for line in ('-m model --record tale', '--replay tale'):
         limited = kernel.run(f'%%deep --new --max-requests 2 {line}\nLook.', allow_stdin=False)
         goes_on = kernel.run(f'%%deep {line}\nAnd?', allow_stdin=False)
