@@ -21,7 +21,7 @@ export default () => {
     render({ model, el }: { model: HostModel; el: HTMLElement }) {
       store ??= new RunStore(model);
       draw(h(RunView, { store, typesetter: findTypesetter(model) }), el);
-      const leave = stayInSight(store, el);
+      const leave = stayInSight(el);
       return () => {
         leave();
         draw(null, el);

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { revealed } from '../plain';
 import type { Approval } from '../protocol';
 import type { RunStore } from '../store';
@@ -244,7 +244,7 @@ function Deny({ approval, store, disabled, decide, back }: FormProps) {
 /** The field is ready for typing, and what belongs to it is in sight. */
 function useFocus<T extends HTMLElement>() {
   const field = useRef<T>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current?.focus({ preventScroll: true });
     field.current?.closest('form')?.scrollIntoView({ block: 'nearest' });
   }, []);
