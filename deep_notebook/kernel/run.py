@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+import pydantic_ai
 from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
@@ -42,6 +43,9 @@ from ..views.run_state import ModelInfo, NoticeGiven, RunFinished, RunState, Too
 from .approvals import DecisionSource
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
+
+# What a cell or a terminal shows of a run is ours to write.
+pydantic_ai.BANNER_ENABLED = False
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
