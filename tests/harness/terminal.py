@@ -75,14 +75,12 @@ class Terminal:
 
     def enter(self, cell: str) -> None:
         """Enter a cell in IPython's simple prompt."""
-        # One line at a time, so that what is echoed stays in order; an empty line ends a cell magic.
-        lines = cell.split('\n')
-        for index, line in enumerate(lines):
+        first, *rest = cell.split('\n')
+        self.send(f'{first}\n')
+        # One line at a time, so that what is echoed stays in order; two empty lines end a cell magic.
+        for line in [*rest, *(['', ''] if first.startswith('%%') else [])]:
+            self.wait_for('...: ')
             self.send(f'{line}\n')
-            if index < len(lines) - 1 or len(lines) > 1:
-                self.wait_for('...: ')
-        if len(lines) > 1:
-            self.send('\n')
 
 
 @contextmanager
