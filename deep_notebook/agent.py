@@ -50,7 +50,6 @@ def create_deep_agent(
         retries: How often it may correct the arguments of a tool call.
         capabilities: Further capabilities, after the built-in ones.
     """
-    base = BASE_INSTRUCTIONS if instructions is None else f'{BASE_INSTRUCTIONS}\n\n{instructions}'
     composed: list[AbstractCapability[Any]] = []
     if include_todo:
         composed.append(Todos(include_current_todos=include_current_todos))
@@ -60,7 +59,8 @@ def create_deep_agent(
     return Agent(
         model if model is not None else DEFAULT_MODEL,
         deps_type=DeepAgentDeps,
-        instructions=base,
+        # Parts of their own: a model with little room leaves a long one out, and keeps the others.
+        instructions=[BASE_INSTRUCTIONS, *([] if instructions is None else [instructions])],
         retries=retries,
         capabilities=composed,
         defer_model_check=True,
