@@ -59,7 +59,6 @@ def create_deep_agent(
     return Agent(
         model if model is not None else DEFAULT_MODEL,
         deps_type=DeepAgentDeps,
-        # Parts of their own: a model with little room leaves a long one out, and keeps the others.
         instructions=[BASE_INSTRUCTIONS, *([] if instructions is None else [instructions])],
         retries=retries,
         capabilities=composed,

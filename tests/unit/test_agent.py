@@ -36,11 +36,11 @@ async def test_the_default_agent_fits_its_first_request(tmp_path: object) -> Non
     assert used <= FIRST_REQUEST_TOKENS
 
 
-async def test_own_instructions_follow_the_base_as_a_part_of_their_own() -> None:
+async def test_own_instructions_follow_the_base() -> None:
     model = await first_request(create_default_deps(), instructions='Answer in rhyme.')
     assert model.last_model_request_parameters is not None
     parts = [part.content for part in model.last_model_request_parameters.instruction_parts or []]
-    assert parts[:2] == [BASE_INSTRUCTIONS, 'Answer in rhyme.']
+    assert parts[0] == f'{BASE_INSTRUCTIONS}\n\nAnswer in rhyme.'
 
 
 async def test_commands_are_offered_only_where_the_workspace_runs_them(tmp_path: object) -> None:
