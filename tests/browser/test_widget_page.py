@@ -10,15 +10,14 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page
 
+from harness.axe import FRONTEND, faults, install_frontend
 from harness.browser import MISSING, find_chromium, launched
-from harness.environment import ARTIFACTS, ROOT, missing_node
+from harness.environment import ARTIFACTS
 from harness.processes import succeed
 
 pytestmark = pytest.mark.browser
 
-FRONTEND = ROOT / 'deep_notebook' / 'views' / 'frontend'
 STATES = ('starting', 'running', 'waiting', 'questions', 'done', 'stopped', 'failed', 'suspended', 'lost')
-SERIOUS = ('serious', 'critical')
 
 OpenPage = Callable[..., Page]
 
@@ -26,10 +25,7 @@ OpenPage = Callable[..., Page]
 @pytest.fixture(scope='module')
 def harness_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built page that draws the widget for states to look at."""
-    if (missing := missing_node()) is not None:
-        pytest.skip(missing)
-    if not (FRONTEND / 'node_modules' / '.package-lock.json').exists():
-        succeed('npm', 'ci', cwd=FRONTEND)
+    install_frontend()
     folder = tmp_path_factory.mktemp('harness')
     succeed('npm', 'run', 'build', '--', '--harness', '--outdir', folder / 'dist', cwd=FRONTEND)
     page = folder / 'index.html'
@@ -73,19 +69,12 @@ def look(page: Page, name: str) -> None:
     page.screenshot(path=ARTIFACTS / f'widget-{name}.png', full_page=True)
 
 
-def faults(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe finds serious, as rules and the elements that break them."""
-    page.add_script_tag(path=FRONTEND / 'node_modules' / 'axe-core' / 'axe.min.js')
-    found = page.evaluate("async () => (await axe.run('.dn-run')).violations")
-    return [(fault['id'], [node['html'] for node in fault['nodes']]) for fault in found if fault['impact'] in SERIOUS]
-
-
 @pytest.mark.parametrize('theme', ['light', 'dark'])
 @pytest.mark.parametrize('act', ['', '_', 'Edit', 'Deny', 'rest', 'Work'])
 def test_axe_finds_no_serious_fault_in_any_state(open_page: OpenPage, theme: str, act: str) -> None:
     page = open_page(show=','.join(STATES), theme=theme, act=act)
     look(page, f'{theme}-{act or "all"}')
-    assert faults(page) == []
+    assert faults(page, '.dn-run') == []
 
 
 @pytest.mark.parametrize('scheme', ['light', 'dark'])
@@ -93,7 +82,7 @@ def test_a_plain_page_follows_the_system(open_page: OpenPage, scheme: str) -> No
     page = open_page(color_scheme=scheme, show='waiting')
     lightness = page.evaluate("getComputedStyle(document.querySelector('.dn-run')).backgroundColor")
     assert lightness == ('rgb(255, 255, 255)' if scheme == 'light' else 'rgb(17, 17, 17)')
-    assert faults(page) == []
+    assert faults(page, '.dn-run') == []
 
 
 @pytest.mark.parametrize('act', ['', '_', 'Edit', 'Deny', 'rest'])

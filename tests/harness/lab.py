@@ -25,9 +25,12 @@ from typing import Any
 
 import nbformat
 import psutil
-from playwright.sync_api import Browser, BrowserContext, Locator, Page
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize
 
 from .environment import ARTIFACTS, clean_env, write_kernelspecs
+
+VIEWPORT: ViewportSize = {'width': 1280, 'height': 900}
+"""The size of a page, in pixels, unless the test says otherwise."""
 
 TIMEOUT = 30.0
 """Seconds that any wait lasts unless the test says otherwise."""
@@ -160,13 +163,15 @@ class NotebookPage:
         self.directory = lab.root / directory
         """The notebook's directory on disk: where its kernel works."""
         self.path = self.directory / 'notebook.ipynb'
+        self.kernel = kernel
+        """The name of its kernelspec."""
         self.console_errors: list[str] = []
         """What the page has complained of so far."""
         self._relative = f'{directory}/notebook.ipynb'
         self._workspace = directory.replace('/', '-')
         self.directory.mkdir(parents=True, exist_ok=True)
         _write_notebook(self.path, cells, kernel)
-        self.context: BrowserContext = browser.new_context(viewport={'width': 1280, 'height': 900})
+        self.context: BrowserContext = browser.new_context(viewport=VIEWPORT)
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(TIMEOUT * 1000)
         self.page.on('console', lambda message: self._complain(message.text) if message.type == 'error' else None)
@@ -189,9 +194,34 @@ class NotebookPage:
         self.page.evaluate(f'(i) => {{ {_PANEL} panel.content.activeCellIndex = i; }}', index)
         self.command('notebook:run-cell')
 
+    def replace_cells(self, sources: Sequence[str]) -> None:
+        """Put these cells in the place of all there are; the kernel keeps what it knows."""
+        self.page.evaluate(
+            f"""(sources) => {{
+                {_PANEL}
+                const notebook = panel.content.model.sharedModel;
+                notebook.transact(() => {{
+                    notebook.deleteCellRange(0, notebook.cells.length);
+                    notebook.insertCells(0, sources.map(source => ({{ cell_type: 'code', source }})));
+                }});
+            }}""",
+            list(sources),
+        )
+
     def interrupt(self) -> None:
-        """Press the stop button of the toolbar."""
+        """Interrupt the kernel, as the menu and the shortcut do."""
         self.command('notebook:interrupt-kernel')
+
+    def press_stop_in_toolbar(self) -> None:
+        """Press the stop button of Lab's toolbar."""
+        self.page.locator('.jp-NotebookPanel-toolbar [data-jp-item-name=interrupt] jp-button').click()
+
+    def settle(self) -> None:
+        """End whatever still runs, and wait until nothing does."""
+        prompts = f'() => {{ {_PANEL} return panel.content.widgets.map(cell => cell.promptNode?.textContent); }}'
+        if '[*]:' in self.page.evaluate(prompts):
+            self.interrupt()
+        self.page.wait_for_function(f"() => !({prompts})().includes('[*]:')")
 
     def click(self, label: str, *, cell: int | None = None) -> None:
         """Press the button with this label in a cell's output: the last such button, where there are several."""
@@ -243,7 +273,7 @@ class NotebookPage:
     def button(self, label: str, *, cell: int | None = None) -> Locator:
         """The last button with this label in the outputs, or in one cell's output."""
         place = self.page.locator('.jp-Cell-outputArea') if cell is None else self.output(cell)
-        return place.get_by_role('button', name=label).last
+        return place.get_by_role('button', name=label, exact=True).last
 
     def wait_for_kernel(self, timeout: float = 60.0) -> None:
         """Wait until the page is connected to the notebook's kernel."""
@@ -297,6 +327,22 @@ class NotebookPage:
         self.save()
         notebook: nbformat.NotebookNode = nbformat.read(self.path, as_version=4)
         return notebook
+
+    def visible_text(self) -> str:
+        """The words of all buttons and paragraphs that lie wholly inside the notebook's visible part."""
+        return str(
+            self.page.evaluate(
+                f"""() => {{
+                    {_PANEL}
+                    const frame = panel.content.node.getBoundingClientRect();
+                    const elements = [...panel.content.node.querySelectorAll('button, p, span, label, code')];
+                    return elements.filter(element => {{
+                        const {{ top, bottom, height }} = element.getBoundingClientRect();
+                        return height > 0 && top >= frame.top && bottom <= frame.bottom;
+                    }}).map(element => element.innerText).join('\\n');
+                }}"""
+            )
+        )
 
     def screenshot(self, name: str, *, of: Locator | None = None) -> Path:
         """Keep a picture of the page, or of one element, as `test-artifacts/screenshots/<name>.png`."""

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser
 
 from .browser import MISSING, find_chromium, launched
 from .environment import KERNEL_VERSIONS, kernel_name
-from .lab import Lab, NotebookPage
+from .lab import VIEWPORT, Lab, NotebookPage
+from .lab_deep import LOAD
 
 OpenNotebook = Callable[..., NotebookPage]
 """`open_notebook(cells, kernel='py74', files={'sales.csv': 'a,b\\n'})`."""
@@ -63,3 +64,24 @@ def open_notebook(browser: Browser, lab: Lab, request: pytest.FixtureRequest) ->
     yield opened
     for page in pages:
         page.close()
+
+
+@pytest.fixture(scope='module', params=KERNEL_VERSIONS, ids='ipykernel-{}'.format)
+def deep_page(browser: Browser, lab: Lab, request: pytest.FixtureRequest) -> Iterator[NotebookPage]:
+    """A notebook that has deep_notebook loaded: one for all tests of a module, on each ipykernel version in turn."""
+    kernel = kernel_name(request.param)
+    page = NotebookPage(lab, browser, f'{request.module.__name__.rpartition(".")[2]}-{kernel}', [LOAD], kernel)
+    page.run_all()
+    page.wait_for_prompt(0, timeout=90)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def notebook(deep_page: NotebookPage) -> Iterator[NotebookPage]:
+    """`deep_page` for one test, which leaves nothing behind but files; the page may not complain of anything."""
+    deep_page.console_errors.clear()
+    yield deep_page
+    deep_page.settle()
+    deep_page.page.set_viewport_size(VIEWPORT)
+    assert deep_page.console_errors == []
