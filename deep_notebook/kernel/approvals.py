@@ -7,15 +7,19 @@ broker says so (`None`) and the run is suspended, to be resumed by `%deep approv
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Protocol
 
 from ..capabilities.approvals import ApprovalDecision, ApprovalRequest
+from ..views.text import printable
+from .prompt import as_typed
 from .runner import MainThread
 
 __all__ = ['ApprovalBroker', 'DecisionSource']
 
 _YES = frozenset({'y', 'yes'})
+_NO = frozenset({'n', 'no'})
 _EDIT = frozenset({'e', 'edit'})
 _REST = frozenset({'a', 'all'})
 
@@ -110,14 +114,15 @@ class ApprovalBroker:
         if answer is None:
             return None
         word, _, reason = answer.strip().partition(' ')
-        if word.lower() in _YES:
+        word = word.lower().rstrip('.,:;!')
+        if word in _YES:
             return ApprovalDecision(verdict='approve', channel='input')
-        if word.lower() in _REST:
+        if word in _REST:
             return ApprovalDecision(verdict='approve', scope='tool', channel='input')
-        if word.lower() in _EDIT and request.editable:
+        if word in _EDIT and request.editable:
             edited = await self._edited(request.editable)
             return None if edited is None else ApprovalDecision(verdict='approve', edited=edited, channel='input')
-        told = reason if word.lower() in {'n', 'no'} else answer.strip()
+        told = reason.strip() if word in _NO else answer.strip()
         return ApprovalDecision(verdict='deny', reason=told or None, channel='input')
 
     async def _edited(self, name: str) -> str | None:
@@ -135,7 +140,7 @@ class ApprovalBroker:
 
         def ask() -> str | None:
             try:
-                return input(prompt)
+                return as_typed(input(printable(prompt, sys.stdout.encoding)))
             except (EOFError, OSError, RuntimeError):
                 # ipykernel says StdinNotImplementedError, a RuntimeError; a closed terminal says the others.
                 return None

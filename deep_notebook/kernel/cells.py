@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import DeepNotebookError, UsageError
 from ..store import session_path
+from ..views.text import printable
 from . import commands
 from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
@@ -35,7 +37,7 @@ class RunFailed(DeepNotebookError):
     """The run could not go on; the cell ends with one line, and `%tb` is not needed to read it."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [printable(str(self), sys.stdout.encoding)]
 
 
 class DeepCells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from ..errors import UsageError, did_you_mean
 from ..models.resolve import list_models, model_variables
 from ..views.run_state import from_json
 from ..views.static_html import render as render_html
+from ..views.text import printable
 from ..views.text import render as render_text
 from .completion import SUBCOMMANDS
 from .options import options_help
@@ -63,25 +65,25 @@ def parse_answer(line: str) -> Answer:
 def _status(cells: DeepCells, rest: str) -> None:
     session = cells.session
     where = f'notebook {session.notebook.name}' if session.notebook is not None else 'this kernel'
-    print(f'Conversation of {where}, files in {session.directory}')
+    _print(f'Conversation of {where}, files in {session.directory}')
     try:
-        print(f'Model: {session.resolve(cells.magics.model or None).label}')
+        _print(f'Model: {session.resolve(cells.magics.model or None).label}')
     except UsageError as error:
-        print(f'Model: none. {error}')
+        _print(f'Model: none. {error}')
     record = cells.call(session.stored_run(None))
-    print(f'Last run: {record.id}, {record.phase}' if record is not None else 'Nothing was asked yet.')
+    _print(f'Last run: {record.id}, {record.phase}' if record is not None else 'Nothing was asked yet.')
     store = cells.call(session.store())
     if store.notice is not None:
-        print(store.notice)
+        _print(store.notice)
     try:
         _, waiting = cells.call(session.suspended())
     except UsageError:
         return
-    print('Waiting for your answer (`%deep approve`, `%deep deny`, `%deep resume`):')
+    _print('Waiting for your answer (`%deep approve`, `%deep deny`, `%deep resume`):')
     for number, request in enumerate(waiting, start=1):
-        print(f'  {number}. {request.title} {request.detail}'.rstrip())
+        _print(f'  {number}. {request.title} {request.detail}'.rstrip())
         if request.diff:
-            print('\n'.join(f'     {line}' for line in request.diff.splitlines()))
+            _print('\n'.join(f'     {line}' for line in request.diff.splitlines()))
 
 
 def _model(cells: DeepCells, rest: str) -> None:
@@ -89,36 +91,36 @@ def _model(cells: DeepCells, rest: str) -> None:
     if rest:
         resolved = session.resolve(_one_word('model', rest))
         session.model = rest
-        print(f'From now on {resolved.label} answers in this notebook.')
+        _print(f'From now on {resolved.label} answers in this notebook.')
     else:
-        print(session.resolve(cells.magics.model or None).label)
+        _print(session.resolve(cells.magics.model or None).label)
 
 
 def _models(cells: DeepCells, rest: str) -> None:
     variables = model_variables(cells.shell.user_ns)
     answering = list_models()
     for name in [*variables, *answering]:
-        print(f'  {name}' + (' (variable)' if name in variables else ''))
+        _print(f'  {name}' + (' (variable)' if name in variables else ''))
     if not answering:
-        print('Nothing answers without a name yet: `deep-notebook model pull`, or a key in the environment or in .env.')
-    print('Any other model of a provider works too: %%deep --model provider:name')
+        _print('Nothing answers without a name yet: `deep-notebook model pull`, or a key in the environment or .env.')
+    _print('Any other model of a provider works too: %%deep --model provider:name')
 
 
 def _reset(cells: DeepCells, rest: str) -> None:
     cells.call(cells.session.reset())
-    print('A new conversation begins with your next %%deep. The old one is kept.')
+    _print('A new conversation begins with your next %%deep. The old one is kept.')
 
 
 def _todos(cells: DeepCells, rest: str) -> None:
     session = cells.session
     cells.call(session.store())
-    print(session.deps.get_todo_prompt() or 'There is no plan.')
+    _print(session.deps.get_todo_prompt() or 'There is no plan.')
 
 
 def _cost(cells: DeepCells, rest: str) -> None:
     states = [from_json(record.state) for record in cells.call(cells.session.runs()) if record.state is not None]
     if not states:
-        print('Nothing was asked yet.')
+        _print('Nothing was asked yet.')
         return
     tokens_in = sum(state.usage.input_tokens for state in states)
     tokens_out = sum(state.usage.output_tokens for state in states)
@@ -126,9 +128,14 @@ def _cost(cells: DeepCells, rest: str) -> None:
     known = sum((Decimal(state.usage.cost) for state in states if state.usage.cost), Decimal(0))
     unknown = sum(not state.usage.priced for state in states)
     free = all(state.model.local for state in states)
-    line = f'{len(states)} runs, {requests} requests, {tokens_in:,} tokens in, {tokens_out:,} out: '
+    line = f'{_counted(len(states), "run")}, {_counted(requests, "request")}, '
+    line += f'{tokens_in:,} tokens in, {tokens_out:,} out: '
     line += 'no cost' if free else f'${known:.4f}'
-    print(line + (f', and {unknown} runs whose price is unknown' if unknown else ''))
+    _print(line + (f', and {_counted(unknown, "run")} whose price is unknown' if unknown else ''))
+
+
+def _counted(count: int, what: str) -> str:
+    return f'{count} {what}' if count == 1 else f'{count} {what}s'
 
 
 def _show(cells: DeepCells, rest: str) -> None:
@@ -139,20 +146,24 @@ def _show(cells: DeepCells, rest: str) -> None:
     if record is None or record.state is None:
         raise UsageError(f'There is no stored run {number}.' if number else 'Nothing was asked yet.')
     state = from_json(record.state)
-    bundle = {'text/plain': render_text(state)}
     if cells.shows_html:
-        bundle['text/html'] = render_html(state)
-    display(bundle, raw=True)
+        display({'text/html': render_html(state), 'text/plain': render_text(state)}, raw=True)
+    else:
+        _print(render_text(state))
 
 
 def _help(cells: DeepCells, rest: str) -> None:
-    print('%%deep [options], and below it what you want. Options:')
+    _print('%%deep [options], and below it what you want. Options:')
     for flags, help in options_help():
-        print(f'  {flags}\n      {help}')
-    print('%deep COMMAND:')
+        _print(f'  {flags}\n      {help}')
+    _print('%deep COMMAND:')
     for name, help in SUBCOMMANDS.items():
-        print(f'  {name:<8} {help}')
-    print('Settings with help: %config DeepMagics')
+        _print(f'  {name:<8} {help}')
+    _print('Settings with help: %config DeepMagics')
+
+
+def _print(text: str) -> None:
+    print(printable(text, sys.stdout.encoding))
 
 
 def _one_word(command: str, rest: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ..errors import UsageError
 
-__all__ = ['EXPANSION_LIMIT', 'expand', 'prompt_of']
+__all__ = ['EXPANSION_LIMIT', 'as_typed', 'expand', 'prompt_of']
 
 EXPANSION_LIMIT = 20_000
 """Characters of a variable that go into a prompt; a model reads larger things better with a tool."""
@@ -62,8 +62,18 @@ def prompt_of(line: str, body: str, namespace: Mapping[str, object]) -> str:
     prompt = expand(text, namespace)
     if not _says_something(prompt):
         raise UsageError(f'Nothing is left to ask: the variables in your prompt {text.strip()!r} are empty.')
-    # Half of a character, as a cut emoji leaves it, cannot be sent to anyone.
-    return prompt.encode('utf-8', 'replace').decode()
+    return as_typed(prompt)
+
+
+def as_typed(text: str) -> str:
+    """Return `text` as the person typed it, also where the terminal's locale lacks its characters.
+
+    What is left of a character that was cut in two, which cannot be sent to anyone, becomes a question mark.
+    """
+    try:
+        return text.encode('utf-8', 'surrogateescape').decode()
+    except UnicodeError:
+        return text.encode('utf-8', 'replace').decode()
 
 
 def _says_something(text: str) -> bool:

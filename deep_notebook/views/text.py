@@ -20,7 +20,7 @@ from .wording import (
     work_words,
 )
 
-__all__ = ['TextView', 'render']
+__all__ = ['TextView', 'printable', 'render']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
 _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
@@ -196,14 +196,19 @@ class TextView(RunView):
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:
-            print(_printable(plain(line), self._out.encoding), file=self._out, flush=True)
+            print(printable(plain(line), self._out.encoding), file=self._out, flush=True)
 
 
-def _printable(line: str, encoding: str | None) -> str:
-    """Return `line` in characters that `encoding` has."""
+def printable(line: str, encoding: str | None) -> str:
+    """Return `line` in characters that `encoding` has, the others as escapes.
+
+    Args:
+        line: What is to be printed.
+        encoding: A stream's; UTF-8 if it names none.
+    """
     encoding = encoding or 'utf-8'
     try:
         line.encode(encoding)
     except UnicodeEncodeError:
-        return line.translate(_ASCII).encode(encoding, 'replace').decode(encoding)
+        return line.translate(_ASCII).encode(encoding, 'backslashreplace').decode(encoding)
     return line

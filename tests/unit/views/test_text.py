@@ -208,7 +208,7 @@ def test_a_terminal_without_the_signs_gets_ascii() -> None:
         'Qwen - local',
         '[ok] execute  pytest -q -> 41,220 lines',
         '[!] edit_file  app.py - interrupted',
-        '[ok] Gr??e ?',
+        r'[ok] Gr\xfc\xdfe \u6f22',
     ):
         assert line in text
 
