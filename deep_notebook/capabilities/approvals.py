@@ -264,6 +264,6 @@ async def _ask(approver: Approver, request: ApprovalRequest) -> ApprovalDecision
 
 def _denied_by_policy(tool: str) -> ToolDenied:
     return ToolDenied(
-        f'denied: nobody is here to approve {tool}, so nothing was done; the person can allow it with '
-        '%%deep --approve auto (or ask in a live notebook)'
+        f'{tool} needs an approval that nobody can give in this run, so nothing was done. The person can allow it with '
+        '%%deep --approve auto.'
     )

@@ -39,7 +39,18 @@ from ..errors import DeepNotebookError
 from ..masking import mask_secrets
 from ..store import SessionStore
 from ..views import RunView
-from ..views.run_state import ModelInfo, NoticeGiven, RunFinished, RunState, ToolsKnown, UsageUpdated, reduce, to_json
+from ..views.run_state import (
+    ModelInfo,
+    NoticeGiven,
+    RunFinished,
+    RunState,
+    ToolsKnown,
+    ToolStep,
+    Usage,
+    UsageUpdated,
+    reduce,
+    to_json,
+)
 from .approvals import DecisionSource
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
@@ -79,6 +90,8 @@ class RunInput:
     """Seconds of work; the time that a question waits does not count."""
     results: DeferredToolResults | None = None
     """Answers to the calls that a suspended run waits for."""
+    spent: Usage | None = None
+    """What a suspended run had used when it was suspended; it counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +168,7 @@ class Run:
                 capabilities=[*given.capabilities, _ToolWatch(self)],
                 output_type=output_type,
                 usage_limits=limits,
+                usage=_run_usage(given.spent),
                 deferred_tool_results=given.results,
             ) as stream:
                 self._stop = stream.cancel
@@ -209,7 +223,7 @@ class Run:
     async def _end(
         self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None = None
     ) -> None:
-        notice = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}.get(outcome.phase)
+        notice = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}.get(outcome.phase) or self._unasked()
         self.state = reduce(
             self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
         )
@@ -225,6 +239,16 @@ class Run:
             state=to_json(self.state),
             suspended=requests,
         )
+
+    def _unasked(self) -> str | None:
+        """Return the line that says what was denied without a question and how to allow it."""
+        asked = {approval.id for approval in self.state.approvals}
+        steps = [step for step in self.state.steps if isinstance(step, ToolStep) and step.id not in asked]
+        denied = dict.fromkeys(f'`{step.name}`' for step in steps if step.status == 'denied')
+        if not denied:
+            return None
+        notice = f'Denied without a question: {", ".join(denied)}. `%%deep --approve auto` allows it.'
+        return ' '.join(filter(None, [self.state.notice, notice]))
 
     @asynccontextmanager
     async def _watch(self, timeout: float | None) -> AsyncIterator[None]:
@@ -275,6 +299,17 @@ class _ToolWatch(AbstractCapability[Any]):
         if any(self.run.state.tool_classes.get(name) != known for name, known in classes.items()):
             self.run.apply(ToolsKnown(classes=classes))
         return tool_defs
+
+
+def _run_usage(spent: Usage | None) -> RunUsage | None:
+    if spent is None:
+        return None
+    return RunUsage(
+        requests=spent.requests,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost=None if spent.cost is None else Decimal(spent.cost),
+    )
 
 
 def _settles_messages(event: object) -> bool:

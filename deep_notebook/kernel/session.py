@@ -35,7 +35,7 @@ from ..models.resolve import ResolvedModel, resolve_model
 from ..store import SessionStore
 from ..store.runs import RecordingUse, RunRecord
 from ..views import RunView
-from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, from_json, reduce
+from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
 from .answering import Answering, live, recorded, recording_key, replayed
 from .approvals import ApprovalBroker, DecisionSource
@@ -243,7 +243,8 @@ class NotebookSession:
             budget = state.usage.budget
             limits = RunLimits(approve='ask', budget=None if budget is None else Decimal(budget))
             results = results_of(record.suspended, decisions)
-            given = self._input(who, limits, cell, broker, history=await store.history(), results=results)
+            history = await store.history()
+            given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return await self._drive(run, given, who)
 
@@ -308,6 +309,7 @@ class NotebookSession:
         history: Sequence[ModelMessage],
         prompt: Sequence[str] | None = None,
         results: DeferredToolResults | None = None,
+        spent: Usage | None = None,
     ) -> RunInput:
         limit = limits.max_requests or who.request_limit or DEFAULT_MAX_REQUESTS
         capabilities = [
@@ -326,6 +328,7 @@ class NotebookSession:
             budget=limits.budget,
             timeout=limits.timeout,
             results=results,
+            spent=spent,
         )
 
 

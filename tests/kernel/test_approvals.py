@@ -131,7 +131,8 @@ def test_without_a_person_a_write_is_denied_and_the_message_says_how_to_allow_it
 
     assert result.status == 'ok'
     assert not (tmp_path / 'a.txt').exists()
-    assert '--approve auto' in result.displays[-1]['text/plain']
+    notice = 'Denied without a question: `write_file`. `%%deep --approve auto` allows it.'
+    assert notice in result.displays[-1]['text/plain']
     assert len(result.outputs) == 1
 
     run_deep(kernel, '--approve auto --new', 'Write.', allow_stdin=False)

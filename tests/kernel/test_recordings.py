@@ -34,6 +34,7 @@ def test_a_suspended_run_is_recorded_and_replayed_to_its_end(kernel: RealKernel,
     assert 'Replayed · recorded with a scripted model' in replayed.displays[-1]['text/plain']
     assert 'The tool said: Wrote note.txt' in replayed.displays[-1]['text/plain']
     assert (tmp_path / 'note.txt').read_text() == 'hello'
+    assert kernel.run('%deep cost').stdout.startswith('1 run, 2 requests, ')
 
 
 def test_an_answer_that_was_not_recorded_stops_the_resumed_run(kernel: RealKernel, tmp_path: Path) -> None:
