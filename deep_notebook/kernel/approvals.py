@@ -48,7 +48,7 @@ class ApprovalBroker:
         source: The widget of the cell, if its front end can show one.
         can_input: Whether `input()` may be tried.
         ready_timeout: Seconds to wait for the widget to report itself; the page may still be loading.
-        on_superseded: Called when a question moves from the widget to `input()`.
+        on_superseded: Called when a question is going to be asked by `input()` and nowhere else.
         on_decided: Called with each answer at once; the run's own stream stands still until all are there.
     """
 
@@ -90,10 +90,12 @@ class ApprovalBroker:
                     return await answer
             finally:
                 del self._waiting[request.id]
-            if self._on_superseded is not None:
-                self._on_superseded(request)
+            # Whoever has not shown one question by now will not show the next one either.
+            self._ready_timeout = 0
         if not self._can_input:
             return None
+        if self._on_superseded is not None:
+            self._on_superseded(request)
         async with self._one_input_at_a_time:
             return await self._ask_by_input(request)
 

@@ -20,7 +20,7 @@ from .wording import (
     work_words,
 )
 
-__all__ = ['TextView', 'printable', 'render']
+__all__ = ['TextView', 'printable', 'question_lines', 'render']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
 _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
@@ -42,7 +42,7 @@ def render(state: RunState) -> str:
             line
             for approval in state.approvals
             if approval.state in ('pending', 'suspended')
-            for line in _question(approval)
+            for line in question_lines(approval)
         ],
         [f'Error: {plain(state.error)}'] if state.error else [],
         [plain(state.answer).strip()] if state.answer.strip() else [],
@@ -91,7 +91,8 @@ def _step_lines(step: Step, approvals: dict[str, Approval], *, times: bool = Fal
     return [' '.join(plain(line).splitlines())]
 
 
-def _question(approval: Approval) -> Iterator[str]:
+def question_lines(approval: Approval) -> Iterator[str]:
+    """Yield all that has to be known to answer: what is to be done, all arguments, the diff."""
     beside = ' · '.join(filter(None, [approval.detail, f'asked by {approval.asked_by}']))
     yield revealed(f'? {approval.title} [{approval.tool_class}] {beside}')
     for line in _one_line_args(approval.args) if approval.diff else revealed(approval.args).split('\n'):
@@ -171,7 +172,7 @@ class TextView(RunView):
                 self._asked.discard(approval.id)
             elif approval.id not in self._asked:
                 self._asked.add(approval.id)
-                yield from _question(approval)
+                yield from question_lines(approval)
 
     def _new_steps(self, state: RunState) -> Iterator[str]:
         approvals = {approval.id: approval for approval in state.approvals}

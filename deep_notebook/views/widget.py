@@ -53,7 +53,7 @@ class RunWidget(anywidget.AnyWidget):
     Callbacks come on whatever thread the kernel reads messages on, so they may do no more than hand over.
 
     Args:
-        run: The number of the run.
+        text: What a front end without widgets shows in its place.
         present: Returns the snapshot as it is now; called on any thread.
         on_ready: Called when a front end has just loaded the widget.
         on_resync: Called when a front end wants the whole state.
@@ -69,7 +69,7 @@ class RunWidget(anywidget.AnyWidget):
 
     def __init__(
         self,
-        run: str,
+        text: str,
         *,
         present: Callable[[], dict[str, JsonValue]],
         on_ready: Callable[[], None],
@@ -77,7 +77,7 @@ class RunWidget(anywidget.AnyWidget):
         on_decision: OnDecision,
         on_stop: OnStop,
     ) -> None:
-        self.run = run
+        self.text = text
         self.present = present
         self._on_ready = on_ready
         self._on_resync = on_resync
@@ -87,7 +87,7 @@ class RunWidget(anywidget.AnyWidget):
         super().__init__()
 
     def __repr__(self) -> str:
-        return f'deep run {self.run}'
+        return self.text
 
     def close(self) -> None:
         """Close the comm, and that of the layout which every widget brings along."""
@@ -165,6 +165,7 @@ class WidgetView(RunView):
         self._timer: asyncio.TimerHandle | None = None
         self._unsent: RunState | None = None
         self._shown: tuple[int, dict[str, JsonValue]] = (0, {})
+        self._asked: set[str] = set()
 
     def on_decision(self, callback: OnDecision) -> None:
         """Call `callback(id, decision)` for each click, on any thread; an id can come more than once."""
@@ -190,7 +191,7 @@ class WidgetView(RunView):
         self._loop = asyncio.get_running_loop()
         self._context = contextvars.copy_context()
         self._shown = (0, to_json(state))
-        self._widget = self._create(state.run)
+        self._widget = self._create(state.model.label or state.model.name)
         if self._widget is None:
             self._instead = text.TextView()
             self._instead.open(state)
@@ -202,9 +203,18 @@ class WidgetView(RunView):
         if self._instead is not None:
             self._instead.update(state)
             return
+        if not self._ready.is_set():
+            self._print_questions(state)
         self._unsent = state
         if self._timer is None:
             self._send_patch()
+
+    def _print_questions(self, state: RunState) -> None:
+        """Print what `input()` is going to ask about: nobody can see it in the widget."""
+        for approval in state.approvals:
+            if approval.state == 'superseded' and approval.id not in self._asked:
+                self._asked.add(approval.id)
+                print(*text.question_lines(approval), sep='\n', flush=True)
 
     def close(self, state: RunState) -> None:
         """Show the final `state` and put static HTML and text in the widget's place."""
@@ -230,10 +240,10 @@ class WidgetView(RunView):
         _show({'text/plain': ''}, display_id=self._display_id, update=True)
         _show(bundle)
 
-    def _create(self, run: str) -> RunWidget | None:
+    def _create(self, shown: str) -> RunWidget | None:
         try:
             widget = RunWidget(
-                run,
+                shown,
                 present=self._snapshot,
                 on_ready=lambda: self._hand_over(self._front_end_loaded),
                 on_resync=lambda: self._hand_over(self._send_snapshot),

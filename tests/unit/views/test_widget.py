@@ -46,7 +46,8 @@ class FrontEnd:
                 if front_end.broken:
                     raise OSError('the socket is closed')
                 front_end.threads.append(threading.get_ident())
-                front_end.published.append((msg_type, json.loads(json.dumps(data or {}))))
+                sent = json.dumps(data or {}, ensure_ascii=False).encode()
+                front_end.published.append((msg_type, json.loads(sent)))
                 front_end.arrived.set()
 
         opened = RecordingComm(**kwargs)
@@ -97,12 +98,39 @@ def front_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[FrontEnd]:
     front_end.broken = False
 
 
+async def test_a_question_for_input_is_printed_where_nobody_has_the_widget(
+    front_end: FrontEnd, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view, state = WidgetView(), a_state()
+    view.open(state)
+    view.update(state)
+    assert capsys.readouterr().out == ''
+
+    [approval] = state.approvals
+    for _ in range(2):
+        view.update(replace(state, approvals=(replace(approval, state='superseded'),)))
+    printed = capsys.readouterr().out
+    assert printed.count(f'? {approval.title}') == 1
+    assert approval.diff is not None
+    assert [f'    {line}' in printed.splitlines() for line in approval.diff.splitlines()].count(False) == 0
+
+
+async def test_half_a_character_ends_no_view(front_end: FrontEnd) -> None:
+    view, state = WidgetView(), a_state()
+    view.open(state)
+    view.update(replace(state, answer='cut \ud83d'))
+    view.close(replace(state, answer='cut \ud83d', phase='done'))
+    assert front_end.state['answer'] == 'cut ?'
+    assert 'cut ?' in front_end.outputs[-1][0]['text/plain']
+
+
 async def test_one_widget_is_shown_with_the_state_and_a_name_without_an_address(front_end: FrontEnd) -> None:
     WidgetView().open(a_state())
     [(output, options)] = front_end.outputs
-    assert repr(output) == 'deep run 3'
+    label = 'Qwen2.5-Coder-1.5B · local, limited'
+    assert repr(output) == label
     data, _ = output._repr_mimebundle_()
-    assert data == {'text/plain': 'deep run 3', 'application/vnd.jupyter.widget-view+json': IsPartialDict()}
+    assert data == {'text/plain': label, 'application/vnd.jupyter.widget-view+json': IsPartialDict()}
     assert options == {'display_id': IsStr(), 'raw': False}
     assert front_end.opened['snapshot'] == {'seq': 0, 'state': IsPartialDict(run='3', phase='waiting')}
     assert 'export{' in front_end.opened['_esm'].replace(' ', '')
