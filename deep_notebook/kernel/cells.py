@@ -150,6 +150,7 @@ class DeepCells:
         return RunRequest(
             prompt=prompt,
             model=options.model or magics.model or None,
+            model_source=None if options.model else magics.model_source,
             limits=RunLimits(
                 approve=options.approve or magics.approve or ('deny' if where == 'headless' else 'ask'),
                 max_requests=options.max_requests or magics.max_requests or None,

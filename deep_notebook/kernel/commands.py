@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from IPython.display import display
 
 from ..errors import UsageError, did_you_mean
-from ..models.resolve import list_models, model_variables
+from ..models.resolve import ResolvedModel, list_models, model_variables
 from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
@@ -67,7 +67,7 @@ def _status(cells: DeepCells, rest: str) -> None:
     where = f'notebook {session.notebook.name}' if session.notebook is not None else 'this kernel'
     _print(f'Conversation of {where}, files in {session.directory}')
     try:
-        _print(f'Model: {session.resolve(cells.magics.model or None).label}')
+        _print(f'Model: {_configured(cells).label}')
     except UsageError as error:
         _print(f'Model: none. {error}')
     record = cells.call(session.stored_run(None))
@@ -86,14 +86,17 @@ def _status(cells: DeepCells, rest: str) -> None:
             _print('\n'.join(f'     {line}' for line in request.diff.splitlines()))
 
 
+def _configured(cells: DeepCells) -> ResolvedModel:
+    return cells.session.resolve(cells.magics.model or None, source=cells.magics.model_source)
+
+
 def _model(cells: DeepCells, rest: str) -> None:
-    session = cells.session
     if rest:
-        resolved = session.resolve(_one_word('model', rest))
-        session.model = rest
+        resolved = cells.session.resolve(_one_word('model', rest))
+        cells.magics.model = rest
         _print(f'From now on {resolved.label} answers in this notebook.')
     else:
-        _print(session.resolve(cells.magics.model or None).label)
+        _print(_configured(cells).label)
 
 
 def _models(cells: DeepCells, rest: str) -> None:

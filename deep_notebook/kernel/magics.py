@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError as IPythonUsageError
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ['DeepMagics', 'load', 'unload']
 
-T = TypeVar('T')
+T = TypeVar('T', int, float)
 
 _ENVIRONMENT = {
     'model': 'DEEP_NOTEBOOK_MODEL',
@@ -67,26 +69,39 @@ class DeepMagics(Magics):
 
     @default('model')
     def _model_default(self) -> str:
-        return os.environ.get(_ENVIRONMENT['model'], '')
+        return _variable('model')
 
     @default('approve')
     def _approve_default(self) -> str:
-        value = os.environ.get(_ENVIRONMENT['approve'], '')
+        value = _variable('approve').lower()
         if value not in ('', *APPROVE_MODES):
-            raise UsageError(f'{_ENVIRONMENT["approve"]} is {value!r}; it takes ask, auto or deny.')
+            raise _bad_variable('approve', 'ask, auto or deny')
         return value
 
     @default('max_requests')
     def _max_requests_default(self) -> int:
-        return _number('max_requests', int)
+        return _number('max_requests', int, 'a whole number')
 
     @default('timeout')
     def _timeout_default(self) -> float:
-        return _number('timeout', float)
+        return _number('timeout', float, 'a number of seconds')
 
     @default('budget')
     def _budget_default(self) -> float:
-        return _number('budget', float)
+        return _number('budget', float, 'an amount of US dollars')
+
+    @validate('timeout', 'budget')
+    def _number_is_finite(self, proposal: Any) -> float:
+        value: float = proposal['value']
+        if not math.isfinite(value):
+            raise TraitError(f'DeepMagics.{proposal["trait"].name} takes a finite number, not {value}.')
+        return value
+
+    @property
+    def model_source(self) -> str | None:
+        """The environment variable that names the model, if one does."""
+        variable = _ENVIRONMENT['model']
+        return variable if self.model and self.model == _variable('model') else None
 
     @validate('notebook')
     def _notebook_is_a_notebook(self, proposal: Any) -> str:
@@ -128,13 +143,23 @@ class DeepMagics(Magics):
         raise IPythonUsageError(f'%%deep has to be the first line of its cell: take {above} away.')
 
 
-def _number(setting: str, convert: type[T]) -> T:
-    variable = _ENVIRONMENT[setting]
-    text = os.environ.get(variable, '0')
+def _variable(setting: str) -> str:
+    return os.environ.get(_ENVIRONMENT[setting], '').strip()
+
+
+def _number(setting: str, convert: Callable[[str], T], what: str) -> T:
     try:
-        return convert(text)  # type: ignore[call-arg]
+        value = convert(_variable(setting).removeprefix('$') or '0')
     except ValueError:
-        raise UsageError(f'{variable} is {text!r}; it takes a number.') from None
+        raise _bad_variable(setting, what) from None
+    if not 0 <= value < math.inf:
+        raise _bad_variable(setting, what)
+    return value
+
+
+def _bad_variable(setting: str, what: str) -> IPythonUsageError:
+    # IPython's own kind, which it shows in one line wherever the setting is read.
+    return IPythonUsageError(f'{_ENVIRONMENT[setting]} is {_variable(setting)!r}; it takes {what}.')
 
 
 class _usage_errors:

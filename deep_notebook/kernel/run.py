@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,7 @@ __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
 # What a cell or a terminal shows of a run is ours to write.
 pydantic_ai.BANNER_ENABLED = False
+warnings.filterwarnings('ignore', category=pydantic_ai.CostNotFoundWarning)
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
@@ -155,7 +157,7 @@ class Run:
 
     async def _drive(self, given: RunInput) -> Outcome:
         output_type: OutputSpec[Any] = [given.agent.output_type, DeferredToolRequests]
-        limits = UsageLimits(request_limit=given.request_limit, cost_limit=given.budget)
+        limits = UsageLimits(request_limit=given.request_limit, cost_limit=given.budget if self.priced else None)
         messages: list[ModelMessage] = list(given.history)
         requests: DeferredToolRequests | None = None
         try:

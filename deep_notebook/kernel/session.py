@@ -72,6 +72,8 @@ class RunRequest:
 
     prompt: str
     model: str | None
+    model_source: str | None
+    """The environment variable that names the model, if one does."""
     limits: RunLimits
     new: bool
     replay: str | None
@@ -119,8 +121,6 @@ class NotebookSession:
     notebook: Path | None
     database: Path
     namespace: dict[str, Any]
-    model: str | None = None
-    """The model chosen with `%deep model`."""
     deps: DeepAgentDeps = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     _met: bool = field(default=False, init=False)
@@ -153,13 +153,22 @@ class NotebookSession:
         self.deps.read_digests.clear()
         self._met = True
 
-    def resolve(self, name: str | None) -> ResolvedModel:
-        """Return who answers to `name`, else to the session's choice, else by default.
+    def resolve(self, name: str | None, *, source: str | None = None) -> ResolvedModel:
+        """Return who answers to `name`, or by default.
+
+        Args:
+            name: The name of a model or variable, or `None` for the default.
+            source: Where the name comes from, for the message when it is wrong; `None` if the person just wrote it.
 
         Raises:
             UsageError: Nobody does; the message says what to do.
         """
-        return resolve_model(name or self.model, directory=self.directory, namespace=self.namespace)
+        try:
+            return resolve_model(name, directory=self.directory, namespace=self.namespace)
+        except UsageError as error:
+            if source is None:
+                raise
+            raise UsageError(f'{source}: {error}') from None
 
     async def stored_run(self, number: int | None) -> RunRecord | None:
         """Return run `number`, or the latest one, or `None` if there is none."""
@@ -191,7 +200,7 @@ class NotebookSession:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
             recording = _recording_of(request, history)
-            who = self._answering(request.model, recording)
+            who = self._answering(request.model, recording, source=request.model_source)
             if request.new:
                 await self.reset()
             given_up = await store.suspended_run()
@@ -255,10 +264,17 @@ class NotebookSession:
             await asyncio.to_thread(who.keep)
         return outcome
 
-    def _answering(self, model: str | None, recording: RecordingUse | None, *, resumed: bool = False) -> Answering:
+    def _answering(
+        self,
+        model: str | None,
+        recording: RecordingUse | None,
+        *,
+        resumed: bool = False,
+        source: str | None = None,
+    ) -> Answering:
         if recording is not None and recording.mode == 'replay':
             return replayed(directory=self.directory, name=recording.name, key=recording.key)
-        who = live(self.resolve(model))
+        who = live(self.resolve(model, source=source))
         if recording is None:
             return who
         return recorded(who, directory=self.directory, name=recording.name, key=recording.key, resumed=resumed)
