@@ -82,7 +82,8 @@ class RunPython(AbstractCapability[AgentDepsT]):
         images = result.images[:_MAX_IMAGES]
         if len(result.images) > len(images):
             text += f'\n[{len(result.images) - len(images)} more pictures were not shown]'
-        return ToolReturn([text, *images] if images else text, metadata={'summary': _summary(result)})
+        metadata = {'summary': _summary(result), 'failed': result.error is not None}
+        return ToolReturn([text, *images] if images else text, metadata=metadata)
 
     def _text(self, result: PythonResult) -> str:
         parts = [head_and_tail(result.text.rstrip('\n'), self.max_chars)]
@@ -113,5 +114,5 @@ def _summary(result: PythonResult) -> str:
     if result.error is not None:
         return result.error.rstrip('\n').rpartition('\n')[2][:120]
     lines = result.text.rstrip('\n').count('\n') + 1 if result.text.strip() else 0
-    pictures = [f'{len(result.images)} picture{"" if len(result.images) == 1 else "s"}'] if result.images else []
-    return ' · '.join([f'{lines} line{"" if lines == 1 else "s"}', *pictures])
+    parts = [(lines, 'line'), (len(result.images), 'picture')]
+    return ' · '.join(f'{count} {noun}{"" if count == 1 else "s"}' for count, noun in parts if count) or 'no output'

@@ -165,7 +165,9 @@ def decided(state: RunState, request: ApprovalRequest, decision: ApprovalDecisio
 
     state = _with_approval(state, request.id, approved)
     return _with_step(
-        state, request.id, lambda step: replace(step, status='running', started=now, args=args_text(args))
+        state,
+        request.id,
+        lambda step: replace(step, status='running', started=now, args=args_text(args), summary=call_summary(args)),
     )
 
 
@@ -177,6 +179,8 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
     """Show what a call returned; `contents` may hold pictures."""
     metadata = part.metadata if isinstance(part.metadata, Mapping) else {}
     status = _STATUS[part.outcome]
+    if status == 'ok' and metadata.get('failed') is True:
+        status = 'failed'
     result, truncated = result_text(part)
     summary = metadata.get('summary')
 
@@ -186,7 +190,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
             status=status,
             result=result,
             truncated=truncated,
-            summary=one_line(summary) if isinstance(summary, str) else step.summary,
+            summary=_settled_summary(step, summary) if isinstance(summary, str) else step.summary,
             note=_note(part, step),
             seconds=None if step.started is None or status == 'denied' else round(max(0.0, now - step.started), 3),
             images=result_images(contents),
@@ -195,6 +199,13 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
     state = _with_step(state, part.tool_call_id, settled)
     change = metadata.get('file')
     return _with_file(state, change) if status == 'ok' and isinstance(change, Mapping) else state
+
+
+def _settled_summary(step: ToolStep, outcome: str) -> str:
+    """Return what a tool says of its work; of what was executed also what it was."""
+    if step.tool_class == 'execute' and step.summary:
+        return f'{one_line(step.summary, limit=80)} → {one_line(outcome)}'
+    return one_line(outcome)
 
 
 def _note(part: BaseToolReturnPart, step: ToolStep) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ IMAGE_LIMIT = 4_000_000
 _SUMMARY_LIMIT = 120
 _LINE_WINDOW = 4_000
 _SUMMARY_ARGS = ('path', 'file_path', 'command', 'code', 'pattern', 'query', 'url', 'name', 'title', 'description')
+_DOES_SOMETHING = re.compile(r'^(?!\s*(?:#|import\b|from\b|$))', re.MULTILINE)
 _IMAGE_TYPES = frozenset({'image/png', 'image/jpeg', 'image/gif', 'image/webp'})
 
 
@@ -85,8 +87,14 @@ def call_summary(args: Mapping[str, Any]) -> str:
     for name in (*_SUMMARY_ARGS, *args):
         value = args.get(name)
         if isinstance(value, str) and value.strip():
-            return one_line(value)
+            return one_line(_telling_code(value) if name == 'code' else value)
     return ''
+
+
+def _telling_code(code: str) -> str:
+    """Return `code` from the first line on that does something."""
+    match = _DOES_SOMETHING.search(code)
+    return code[match.start() :] if match is not None else code
 
 
 def one_line(text: str, *, limit: int = _SUMMARY_LIMIT) -> str:

@@ -35,7 +35,8 @@ from .wording import (
 __all__ = ['render']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
-_TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
+_TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '⊘'}
+_TODO_TONES = {'completed': 'deep-ok-text', 'blocked': 'deep-bad-text'}
 _LIGHTS: dict[Phase, str] = {
     'done': 'deep-ok',
     'waiting': 'deep-warn',
@@ -140,8 +141,12 @@ def _plan(todos: Sequence[Todo], *, open: bool) -> str:
     if not todos:
         return ''
     completed = sum(todo.status == 'completed' for todo in todos)
-    items = ''.join(f'<li><span>{_TODO_MARKS[todo.status]}</span> {_todo(todo)}</li>' for todo in todos)
+    items = ''.join(f'<li>{_todo_mark(todo)} {_todo(todo)}</li>' for todo in todos)
     return _fold(plan_words(completed, len(todos)), f'<ul class="deep-list deep-todos">{items}</ul>', open=open)
+
+
+def _todo_mark(todo: Todo) -> str:
+    return f'<span class="{_TODO_TONES.get(todo.status, "")}">{_TODO_MARKS[todo.status]}</span>'
 
 
 def _todo(todo: Todo) -> str:

@@ -44,14 +44,15 @@ async def run_command(workspace: Workspace, command: str, *, timeout: int, max_c
 
 
 def _result(result: CommandResult, max_chars: int) -> ToolReturn[str]:
-    return _shown(result.stdout, result.stderr, f'exit code {result.exit_code}', max_chars)
+    outcome = f'exit code {result.exit_code}'
+    return _shown(result.stdout, result.stderr, outcome, max_chars, failed=result.exit_code != 0)
 
 
-def _shown(stdout: str, stderr: str, outcome: str, max_chars: int) -> ToolReturn[str]:
+def _shown(stdout: str, stderr: str, outcome: str, max_chars: int, *, failed: bool = True) -> ToolReturn[str]:
     output = '\n'.join(part.rstrip('\n') for part in (stdout, stderr) if part.strip())
     lines = output.count('\n') + 1 if output else 0
     shown = head_and_tail(output, max_chars)
     return ToolReturn(
         f'{shown}\n[{outcome}]' if shown else f'[{outcome}, no output]',
-        metadata={'summary': f'{outcome} · {lines:,} line{"" if lines == 1 else "s"}'},
+        metadata={'summary': f'{outcome} · {lines:,} line{"" if lines == 1 else "s"}', 'failed': failed},
     )

@@ -13,7 +13,7 @@ from harness.play import Deps, play
 pytestmark = pytest.mark.anyio
 
 
-async def execute(tmp_path: Path, **args: object) -> tuple[str, str, dict[str, str]]:
+async def execute(tmp_path: Path, **args: object) -> tuple[str, str, dict[str, object]]:
     played = await play(
         [('execute', args)], capabilities=[Filesystem(max_read_chars=2_000)], deps=Deps(KernelWorkspace(tmp_path))
     )
@@ -25,9 +25,11 @@ async def test_a_command_shows_what_it_wrote_and_how_it_ended(tmp_path: Path) ->
     assert await execute(tmp_path, command='echo out; echo err >&2; exit 3') == (
         'out\nerr\n[exit code 3]',
         'success',
-        {'summary': 'exit code 3 · 2 lines'},
+        {'summary': 'exit code 3 · 2 lines', 'failed': True},
     )
-    assert (await execute(tmp_path, command='true'))[0] == '[exit code 0, no output]'
+    text, _, metadata = await execute(tmp_path, command='true')
+    assert text == '[exit code 0, no output]'
+    assert metadata == {'summary': 'exit code 0 · 0 lines', 'failed': False}
 
 
 async def test_a_slow_command_is_ended_and_keeps_what_it_wrote(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ class Case:
     'case',
     [
         Case(PythonResult(text='1\n2\n'), '1\n2', '2 lines'),
-        Case(PythonResult(text=''), '[no output]', '0 lines'),
-        Case(PythonResult(text='', images=[PICTURE]), '[a picture]', '0 lines · 1 picture'),
+        Case(PythonResult(text=''), '[no output]', 'no output'),
+        Case(PythonResult(text='', images=[PICTURE]), '[a picture]', '1 picture'),
         Case(
             PythonResult(text='before', error='Traceback …\nNameError: x'),
             'before\nTraceback …\nNameError: x',
@@ -52,7 +52,7 @@ async def test_the_model_sees_what_a_reader_would_see(case: Case) -> None:
     played = await play([('run_python', {'code': 'x'})], capabilities=[RunPython(Runner(case.result))])
     part = played.returns[0]
     assert part.content == ([case.text, PICTURE] if case.result.images else case.text)
-    assert part.metadata == {'summary': case.summary}
+    assert part.metadata == {'summary': case.summary, 'failed': case.result.error is not None}
     assert part.outcome == 'success'
 
 

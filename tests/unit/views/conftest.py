@@ -77,6 +77,11 @@ class Tools(AbstractCapability[Any]):
             raise ToolFailed('The disk is full.')
 
         @toolset.tool
+        async def run_python(ctx: RunContext[Any], code: str) -> ToolReturn:
+            """Run."""
+            return ToolReturn('Traceback', metadata={'summary': 'NameError: x', 'failed': True})
+
+        @toolset.tool
         async def plan(ctx: RunContext[Any]) -> str:
             """Plan."""
             await ctx.emit(TodosChangedEvent(todos=[{'id': '1', 'content': 'Read', 'status': 'in_progress'}]))

@@ -307,6 +307,14 @@ async def test_classes_come_from_the_run_and_unknown_tools_count_as_write(events
     assert (tool(state, 'c1').tool_class, tool(state, 'c2').tool_class) == ('read', 'write')
 
 
+async def test_what_was_executed_is_named_beside_its_outcome_and_an_error_in_it_is_a_failure(events_of: Events) -> None:
+    code = json.dumps({'code': '# count\nimport re\n\ncount + 1\n'})
+    events = await events_of([call('run_python', code, 'c1')], ['Done.'])
+    states = fold([ToolsKnown(classes={'run_python': 'execute'}), *events])
+    assert 'count + 1' in {tool(state, 'c1').summary for state in states if state.steps}
+    assert (tool(states[-1], 'c1').status, tool(states[-1], 'c1').summary) == ('failed', 'count + 1 → NameError: x')
+
+
 @dataclass(frozen=True)
 class Cut:
     name: str

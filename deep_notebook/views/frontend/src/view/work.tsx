@@ -27,7 +27,7 @@ export function Plan({ todos }: { todos: Todo[] }) {
             {TODO_MARKS[status]}
           </span>
           <span class="dn-todo">{content}</span>
-          <span class="dn-unseen"> ({status.replace('_', ' ')})</span>
+          <span class={status === 'blocked' ? 'dn-muted' : 'dn-unseen'}> ({status.replace('_', ' ')})</span>
         </li>
       ))}
     </ul>
@@ -70,7 +70,6 @@ export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
 function ToolRow({ step, approval }: { step: ToolStep; approval: Approval | undefined }) {
   const [open, setOpen] = useState(false);
   const images = step.images.filter(({ media_type }) => IMAGE.test(media_type));
-  const summary = [step.summary, step.note].filter(Boolean).join(' · ');
   return (
     <li class={`dn-tool dn-${step.status}`}>
       <details open={open} onToggle={event => setOpen(event.currentTarget.open)}>
@@ -79,7 +78,11 @@ function ToolRow({ step, approval }: { step: ToolStep; approval: Approval | unde
             {TOOL_MARKS[step.status]}
           </span>
           <b>{step.name}</b>
-          <code title={summary}>{summary}</code>
+          <span class="dn-what">
+            {step.summary && <code title={step.summary}>{step.summary}</code>}
+            {step.summary && step.note && ' · '}
+            {step.note && <span class="dn-note">{step.note}</span>}
+          </span>
           <span class="dn-unseen"> ({step.status})</span>
           <span class="dn-time">{step.status === 'running' ? '…' : words.seconds(step.seconds)}</span>
         </summary>
