@@ -96,11 +96,11 @@ class DeepCells:
 
     async def run_awaited(self, options: RunOptions, body: str) -> None:
         """Run a `%%deep` cell that awaits."""
-        await self._awaited(self._start(options, body), options)
+        await self._awaited(self._start(options, body))
 
     def run_blocking(self, options: RunOptions, body: str) -> None:
         """Run a `%%deep` cell where nothing can be awaited."""
-        self._blocking(self._start(options, body), options)
+        self._blocking(self._start(options, body))
 
     def _start(self, options: RunOptions, body: str) -> Callable[[MainThread], Coroutine[Any, Any, Outcome]]:
         session, request = self.session, self._request(options, body)
@@ -110,36 +110,36 @@ class DeepCells:
     async def resume_awaited(self, line: str) -> None:
         """Go on with a suspended run in a cell that awaits."""
         answer = commands.parse_answer(line)
-        await self._awaited(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
+        await self._awaited(lambda main: self.session.resume(answer, self._side(main)))
 
     def resume_blocking(self, line: str) -> None:
         """Go on with a suspended run where nothing can be awaited."""
         answer = commands.parse_answer(line)
-        self._blocking(lambda main: self.session.resume(answer, self._side(main)), RunOptions())
+        self._blocking(lambda main: self.session.resume(answer, self._side(main)))
 
-    async def _awaited(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
+    async def _awaited(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]]) -> None:
         _check_not_within_run()
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
             raise RunInterrupted from None
-        self._hand_over(outcome, options)
+        self._hand_over(outcome)
 
-    def _blocking(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]], options: RunOptions) -> None:
+    def _blocking(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]]) -> None:
         _check_not_within_run()
         try:
             outcome = run_blocking(start)
         except KeyboardInterrupt:
             raise RunInterrupted from None
-        self._hand_over(outcome, options)
+        self._hand_over(outcome)
 
-    def _hand_over(self, outcome: Outcome, options: RunOptions) -> None:
+    def _hand_over(self, outcome: Outcome) -> None:
         if outcome.phase == 'stopped':
             raise RunInterrupted
         if outcome.phase == 'failed':
             _fail(outcome)
-        if options.into is not None and outcome.phase == 'done':
-            self.shell.user_ns[options.into] = outcome.output
+        if outcome.into is not None and outcome.phase == 'done':
+            self.shell.user_ns[outcome.into] = outcome.output
 
     def _request(self, options: RunOptions, body: str) -> RunRequest:
         """Return the request with every option settled: the flag, else `%config`, else the environment."""
@@ -158,6 +158,7 @@ class DeepCells:
                 budget=options.budget or budget,
             ),
             new=options.new,
+            into=options.into,
             replay=options.replay,
             record=options.record,
         )

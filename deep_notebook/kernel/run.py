@@ -103,6 +103,8 @@ class Outcome:
     run: int
     phase: Literal['done', 'stopped', 'failed', 'suspended']
     output: Any = None
+    into: str | None = None
+    """The variable for the output."""
     error: str | None = None
     """One line for the person."""
     exception: BaseException | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +33,7 @@ from ..deps import DeepAgentDeps
 from ..errors import UsageError
 from ..models.resolve import ResolvedModel, resolve_model
 from ..store import SessionStore
-from ..store.runs import RecordingUse, RunRecord
+from ..store.runs import RecordingUse, RunRecord, RunTerms
 from ..views import RunView
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
@@ -76,6 +76,8 @@ class RunRequest:
     """The environment variable that names the model, if one does."""
     limits: RunLimits
     new: bool
+    into: str | None
+    """The variable for the answer."""
     replay: str | None
     record: str | None
 
@@ -210,8 +212,10 @@ class NotebookSession:
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
-            number = await store.start_run(prompt=request.prompt, model=who.model.name, recording=recording)
-            budget = request.limits.budget
+            budget, terms = request.limits.budget, _terms_of(request)
+            number = await store.start_run(
+                prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
+            )
             started = RunStarted(
                 run=str(number),
                 prompt=request.prompt,
@@ -227,7 +231,7 @@ class NotebookSession:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
             given = self._input(who, request.limits, cell, broker, history=history, prompt=content)
-            return await self._drive(run, given, who)
+            return replace(await self._drive(run, given, who), into=request.into)
 
     async def resume(self, answer: Answer, cell: CellSide) -> Outcome:
         """Go on with the suspended run.
@@ -250,12 +254,17 @@ class NotebookSession:
                 run.suspend_again()
                 raise
             budget = state.usage.budget
-            limits = RunLimits(approve='ask', budget=None if budget is None else Decimal(budget))
+            limits = RunLimits(
+                approve='ask',
+                max_requests=record.terms.max_requests,
+                timeout=record.terms.timeout,
+                budget=None if budget is None else Decimal(budget),
+            )
             results = results_of(record.suspended, decisions)
             history = await store.history()
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
-            return await self._drive(run, given, who)
+            return replace(await self._drive(run, given, who), into=record.terms.into)
 
     async def _drive(self, run: Run, given: RunInput, who: Answering) -> Outcome:
         outcome = await run.drive(given)
@@ -355,6 +364,10 @@ def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> Recor
     if request.record is not None:
         return RecordingUse(mode='record', name=request.record, key=key)
     return None
+
+
+def _terms_of(request: RunRequest) -> RunTerms:
+    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)
 
 
 def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:

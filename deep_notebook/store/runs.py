@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from pydantic import TypeAdapter
@@ -15,10 +15,12 @@ from pydantic_ai import DeferredToolRequests
 __all__ = [
     'RECORDING_COLUMN',
     'RUNS_SCHEMA',
+    'TERMS_COLUMN',
     'RecordingUse',
     'RunChanges',
     'RunPhase',
     'RunRecord',
+    'RunTerms',
     'find_run',
     'find_runs',
     'insert_run',
@@ -49,10 +51,11 @@ RUNS_SCHEMA = (
 )
 
 RECORDING_COLUMN = ('ALTER TABLE runs ADD COLUMN recording TEXT',)
+TERMS_COLUMN = ('ALTER TABLE runs ADD COLUMN terms TEXT',)
 
 _DEFERRED = TypeAdapter(DeferredToolRequests)
 
-_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording'
+_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,17 @@ class RecordingUse:
     name: str
     key: str
     """What the recording keeps the run's cell under."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTerms:
+    """What the person asked of a run besides its prompt: it still holds when a suspended run goes on."""
+
+    into: str | None = None
+    """The variable for the answer."""
+    max_requests: int | None = None
+    timeout: float | None = None
+    """Seconds of work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +98,7 @@ class RunRecord:
     ended: float | None
     """Unix seconds; `None` while the run goes on or is suspended."""
     recording: RecordingUse | None = None
+    terms: RunTerms = field(default_factory=RunTerms)
 
 
 class RunChanges(TypedDict, total=False):
@@ -103,12 +118,13 @@ def insert_run(
     prompt: str,
     model: str,
     recording: RecordingUse | None = None,
+    terms: RunTerms | None = None,
 ) -> int:
     """Store a run that starts now and return its id."""
-    use = None if recording is None else json.dumps(asdict(recording))
+    values = [None if kept is None else json.dumps(asdict(kept)) for kept in (recording, terms)]
     cursor = connection.execute(
-        'INSERT INTO runs (conversation, prompt, model, phase, started, recording) VALUES (?, ?, ?, ?, ?, ?)',
-        (conversation, _utf8(prompt), model, 'starting', time.time(), use),
+        'INSERT INTO runs (conversation, prompt, model, phase, started, recording, terms) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        (conversation, _utf8(prompt), model, 'starting', time.time(), *values),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -150,7 +166,7 @@ def find_runs(connection: sqlite3.Connection, conversation: int) -> list[RunReco
 
 
 def _record(row: tuple[Any, ...]) -> RunRecord:
-    run, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording = row
+    run, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms = row
     return RunRecord(
         id=run,
         conversation=conversation,
@@ -163,6 +179,7 @@ def _record(row: tuple[Any, ...]) -> RunRecord:
         started=started,
         ended=ended,
         recording=None if recording is None else RecordingUse(**json.loads(recording)),
+        terms=RunTerms() if terms is None else RunTerms(**json.loads(terms)),
     )
 
 

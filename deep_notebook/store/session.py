@@ -16,9 +16,11 @@ from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .runs import (
     RECORDING_COLUMN,
     RUNS_SCHEMA,
+    TERMS_COLUMN,
     RecordingUse,
     RunChanges,
     RunRecord,
+    RunTerms,
     find_run,
     find_runs,
     insert_run,
@@ -28,7 +30,7 @@ from .runs import (
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
-MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN)
+MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN)
 """One element a schema version. Append; a version that was released never changes."""
 
 
@@ -124,11 +126,13 @@ class SessionStore:
         present = list(messages)
         await self._write(lambda known: present)
 
-    async def start_run(self, *, prompt: str, model: str, recording: RecordingUse | None = None) -> int:
+    async def start_run(
+        self, *, prompt: str, model: str, recording: RecordingUse | None = None, terms: RunTerms | None = None
+    ) -> int:
         """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
         return await self._database.run(
             lambda connection: insert_run(
-                connection, self._conversation, prompt=prompt, model=model, recording=recording
+                connection, self._conversation, prompt=prompt, model=model, recording=recording, terms=terms
             )
         )
 

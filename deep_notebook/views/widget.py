@@ -251,7 +251,7 @@ class WidgetView(RunView):
                 on_stop=self._tell_stop,
             )
         except Exception:
-            _log.warning('No live view: a comm could not be opened.', exc_info=True)
+            _log.info('No live view: a comm could not be opened.', exc_info=True)
             return None
         return None if isinstance(widget.comm, comm.DummyComm) else widget
 
@@ -309,5 +309,5 @@ class WidgetView(RunView):
         try:
             use_comm()
         except Exception:
-            _log.warning('The live view ends here: its comm is broken.', exc_info=True)
+            _log.info('The live view ends here: its comm is broken.', exc_info=True)
             self._widget = None

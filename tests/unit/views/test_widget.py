@@ -386,6 +386,7 @@ async def test_a_page_that_speaks_too_late_is_not_answered(front_end: FrontEnd) 
 async def test_a_comm_that_breaks_ends_the_live_view_and_not_the_run(
     front_end: FrontEnd, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level('INFO')
     view = WidgetView(interval=0)
     view.open(a_state())
     front_end.broken = True
