@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -31,6 +32,9 @@ from .environment import ARTIFACTS, clean_env, write_kernelspecs
 
 VIEWPORT: ViewportSize = {'width': 1280, 'height': 900}
 """The size of a page, in pixels, unless the test says otherwise."""
+
+NOISE = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.DOTALL)
+"""What the page complains of by itself: ipywidgets' manager does so in any notebook opened without a kernel."""
 
 TIMEOUT = 30.0
 """Seconds that any wait lasts unless the test says otherwise."""
@@ -175,7 +179,7 @@ class NotebookPage:
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(TIMEOUT * 1000)
         self.page.on('console', lambda message: self._complain(message.text) if message.type == 'error' else None)
-        self.page.on('pageerror', lambda error: self._complain(str(error)))
+        self.page.on('pageerror', lambda error: self._complain(f'{error.stack or error}'))
         self.page.on('dialog', lambda dialog: dialog.accept())
         self._goto(f'lab/workspaces/{self._workspace}/tree/{self._relative}?reset')
         self._wait_for_cells()
@@ -252,6 +256,7 @@ class NotebookPage:
         """Change Lab's theme: `'JupyterLab Light'`, `'JupyterLab Dark'` or `'JupyterLab Dark High Contrast'`."""
         self.command('apputils:change-theme', {'theme': theme})
         self.page.wait_for_function('(theme) => document.body.dataset.jpThemeName === theme', arg=theme)
+        self.page.wait_for_selector('#jupyterlab-splash', state='detached')
 
     def command(self, name: str, args: Mapping[str, Any] | None = None) -> None:
         """Execute a JupyterLab command without waiting for its end; a failure lands in `console_errors`."""
@@ -368,7 +373,8 @@ class NotebookPage:
         )
 
     def _complain(self, text: str) -> None:
-        self.console_errors.append(text)
+        if not NOISE.search(text):
+            self.console_errors.append(text)
 
 
 def _write_notebook(path: Path, cells: Sequence[str], kernel: str) -> None:
