@@ -60,11 +60,13 @@ class Terminal:
         while (match := pattern.search(self.screen, self._seen)) is None:
             ready, _, _ = select.select([self._fd], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise TimeoutError(f'{text!r} did not come, but {self.screen[self._seen :]!r}')
+                raise TimeoutError(f'{text!r} did not come, but {self.screen[self._seen :][-2000:]!r}')
             try:
                 self._raw += os.read(self._fd, 65536)
             except OSError:
-                raise TimeoutError(f'the program ended before {text!r}: {self.screen[self._seen :]!r}') from None
+                raise TimeoutError(
+                    f'the program ended before {text!r}: {self.screen[self._seen :][-2000:]!r}'
+                ) from None
         before, self._seen = self._seen, match.end()
         return self.screen[before : match.end()]
 

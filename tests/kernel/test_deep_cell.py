@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 from pathlib import Path
 
 from harness.deep import deep, run_deep
@@ -179,39 +177,6 @@ def test_tab_completes_options_commands_and_models(kernel: RealKernel) -> None:
     assert 'status' in kernel.complete('%deep st')
     assert 'my_model' in kernel.complete('%%deep -m my_')
     assert 'embedded' in kernel.complete('%deep model emb')
-
-
-def test_loading_twice_and_unloading_leaves_nothing_behind(kernel: RealKernel) -> None:
-    state = """
-    import json
-    ip = get_ipython()
-    print(json.dumps({
-        'cell': 'deep' in ip.magics_manager.magics['cell'], 'line': 'deep' in ip.magics_manager.magics['line'],
-        'transformers': sum('deep_notebook' in t.__module__ for t in ip.input_transformers_cleanup),
-        'configurables': sum(type(c).__name__ == 'DeepMagics' for c in ip.configurables),
-        'completers': '%deep' in ip.strdispatchers['complete_command'].strs,
-        'names': [n for n in vars(ip) if 'deep' in n],
-    }))
-    """
-
-    def seen() -> dict[str, object]:
-        loaded: dict[str, object] = json.loads(kernel.run(textwrap.dedent(state)).stdout)
-        return loaded
-
-    kernel.run('%load_ext deep_notebook')
-    kernel.run('%load_ext deep_notebook')
-    assert seen()['transformers'] == 1
-    kernel.run('%unload_ext deep_notebook')
-    assert seen() == {
-        'cell': False,
-        'line': False,
-        'transformers': 0,
-        'configurables': 0,
-        'completers': False,
-        'names': [],
-    }
-    kernel.run('%load_ext deep_notebook')
-    assert (seen()['transformers'], seen()['configurables'], seen()['cell']) == (1, 1, True)
 
 
 def test_a_stored_run_can_be_drawn_again(kernel: RealKernel, tmp_path: Path) -> None:
