@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from .comms import Comm
 from .kernels import Cell, CellResult, RealKernel
 
-__all__ = ['deep', 'front_end', 'run_deep', 'start_deep']
+__all__ = ['asked', 'decide', 'deep', 'front_end', 'run_deep', 'start_deep']
 
 
 def deep(kernel: RealKernel, setup: str) -> None:
@@ -38,3 +39,25 @@ def front_end(cell: Cell) -> Comm:
     widget = cell.wait_for_comm(_model_module='anywidget')
     widget.send({'kind': 'ready'})
     return widget
+
+
+def asked(widget: Comm, *ids: str) -> None:
+    """Wait until the widget has shown these questions as open."""
+    widget.wait_for(lambda _: set(ids) <= set(_open_questions(widget.received)))
+
+
+def _open_questions(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if value.get('state') == 'pending':
+            yield value['id']
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _open_questions(item)
+
+
+def decide(widget: Comm, id: str, verdict: str, **more: Any) -> None:
+    """Press a button of a question in the widget."""
+    widget.send(
+        {'kind': 'decision', 'id': id, 'verdict': verdict, 'text': None, 'reason': None, 'scope': 'once', **more}
+    )

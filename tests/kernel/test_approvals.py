@@ -2,60 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from harness.comms import Comm
-from harness.deep import deep, front_end, run_deep, start_deep
+from harness.deep import asked, decide, deep, front_end, run_deep, start_deep
 from harness.kernels import RealKernel
 
 WRITE = "model = script(call('write_file', path='note.txt', content='hello\\n'), 'Written.')"
-
-
-def asked(widget: Comm, *ids: str) -> None:
-    """Wait until the widget has shown these questions as open."""
-    widget.wait_for(lambda _: set(ids) <= set(_open_questions(widget.received)))
-
-
-def _open_questions(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        if value.get('state') == 'pending':
-            yield value['id']
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _open_questions(item)
-
-
-def decide(widget: Comm, id: str, verdict: str, **more: Any) -> None:
-    widget.send(
-        {'kind': 'decision', 'id': id, 'verdict': verdict, 'text': None, 'reason': None, 'scope': 'once', **more}
-    )
-
-
-def test_a_click_while_the_cell_waits_writes_the_file_once(kernel: RealKernel, tmp_path: Path) -> None:
-    deep(
-        kernel,
-        """
-        model = script(call('write_file', path='note.txt', content='hello\\n'), lambda m: f'{len(returns(m))} result')
-        """,
-    )
-    cell = start_deep(kernel, '', 'Write it.')
-    later = kernel.start('x = 1')
-    widget = front_end(cell)
-    asked(widget, 'call_1_1')
-    assert not (tmp_path / 'note.txt').exists()
-
-    decide(widget, 'call_1_1', 'approve')
-    decide(widget, 'call_1_1', 'approve')
-    result = cell.result()
-
-    assert (tmp_path / 'note.txt').read_text() == 'hello\n'
-    assert '1 result' in result.displays[-1]['text/plain']
-    assert later.result().started < result.ended < later.result().ended
 
 
 def test_denied_edited_and_approved_are_decided_apart(kernel: RealKernel, tmp_path: Path) -> None:
@@ -139,36 +91,6 @@ def test_without_a_person_a_write_is_denied_and_the_message_says_how_to_allow_it
     assert kernel.run('model = script(call("write_file", path="a.txt", content="a"), "ok")').status == 'ok'
     run_deep(kernel, '--approve auto --new', 'Write.', allow_stdin=False)
     assert (tmp_path / 'a.txt').read_text() == 'a'
-
-
-@pytest.mark.parametrize(
-    ('command', 'written', 'words'),
-    [('approve', True, 'success'), ('deny keep it', False, 'keep it')],
-)
-def test_a_run_that_nobody_could_answer_goes_on_after_a_restart(
-    kernel: RealKernel, tmp_path: Path, command: str, written: bool, words: str
-) -> None:
-    setup = """
-    model = script(lambda m: f'{returns(m)[-1].outcome}: {returns(m)[-1].content}' if returns(m)
-                   else call('write_file', path='note.txt', content='hello', id='call_x'))
-    """
-    deep(kernel, setup)
-    suspended = run_deep(kernel, '--approve ask', 'Write.', allow_stdin=False)
-    assert suspended.status == 'ok'
-    assert '%deep approve' in suspended.displays[-1]['text/plain']
-    assert not (tmp_path / 'note.txt').exists()
-
-    kernel.restart()
-    deep(kernel, setup)
-    assert 'Write note.txt?' in kernel.run('%deep status').stdout
-    cell = kernel.start(f'%deep {command}')
-    front_end(cell)
-    result = cell.result()
-
-    assert result.status == 'ok', result.error
-    assert words in result.displays[-1]['text/plain']
-    assert (tmp_path / 'note.txt').exists() is written
-    assert 'No run waits' in kernel.run('%deep approve').stderr
 
 
 def test_resume_asks_again_and_answers_can_come_one_by_one(kernel: RealKernel, tmp_path: Path) -> None:

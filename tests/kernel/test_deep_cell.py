@@ -8,56 +8,6 @@ from harness.deep import deep, run_deep
 from harness.kernels import RealKernel
 
 
-def test_the_answer_is_shown_and_kept_in_a_variable(kernel: RealKernel) -> None:
-    deep(kernel, "model = script('All is well.')")
-
-    result = run_deep(kernel, '--into ans', 'How is it?')
-
-    assert result.status == 'ok', result.error
-    assert 'All is well.' in result.displays[-1]['text/html']
-    assert 'All is well.' in result.displays[-1]['text/plain']
-    assert kernel.run('print(ans)').stdout.strip() == 'All is well.'
-
-
-def test_the_prompt_reaches_the_model_byte_for_byte(kernel: RealKernel) -> None:
-    deep(kernel, 'seen = []\nmodel = script("ok", seen=seen)\nd = {}; v = 1; k = 2; t = "{x}"; x = 0')
-
-    run_deep(kernel, '', '{v:k for k,v in d.items()}\n  {t} ')
-
-    assert kernel.run('print(repr(prompts(seen[-1])))').stdout == "['{v:k for k,v in d.items()}\\n  {x} ']\n"
-
-
-def test_the_conversation_goes_on_until_it_is_reset(kernel: RealKernel) -> None:
-    deep(kernel, 'seen = []\nmodel = script("ok", seen=seen)')
-    run_deep(kernel, '', 'My colour is green.')
-    run_deep(kernel, '', 'Which colour?')
-    assert kernel.run('print(prompts(seen[-1]))').stdout == "['My colour is green.', 'Which colour?']\n"
-
-    assert kernel.run('%deep reset').status == 'ok'
-    run_deep(kernel, '', 'Which colour now?')
-    assert kernel.run('print(prompts(seen[-1]))').stdout == "['Which colour now?']\n"
-
-    run_deep(kernel, '--new', 'Anew.')
-    assert kernel.run('print(prompts(seen[-1]))').stdout == "['Anew.']\n"
-
-
-def test_a_restarted_kernel_finds_its_conversation_and_tells_the_model(kernel: RealKernel) -> None:
-    setup = 'seen = []\nmodel = script("ok", seen=seen)'
-    deep(kernel, setup)
-    run_deep(kernel, '', 'My colour is green.')
-    kernel.restart()
-    deep(kernel, setup)
-
-    run_deep(kernel, '', 'Which colour?')
-
-    first = kernel.run('print(prompts(seen[-1]))').stdout
-    assert 'My colour is green.' in first
-    assert 'variables and imports are gone' in first
-    run_deep(kernel, '', 'And now?')
-    again = kernel.run('print(prompts(seen[-1]))').stdout
-    assert again.count('variables and imports are gone') == 1
-
-
 def test_the_agent_runs_python_in_the_kernel_and_leaves_the_counts_alone(kernel: RealKernel) -> None:
     deep(
         kernel,
@@ -100,13 +50,6 @@ def test_the_agents_python_may_await(kernel: RealKernel) -> None:
     deep(kernel, f"model = script(call('run_python', code={code!r}), lambda m: str(returns(m)[-1].content))")
 
     assert 'awaited' in run_deep(kernel, '--approve auto', 'Go.').displays[-1]['text/plain']
-
-
-def test_a_later_cell_can_await(kernel: RealKernel) -> None:
-    deep(kernel, 'model = script("ok")')
-    run_deep(kernel, '', 'hi')
-
-    assert kernel.run('import asyncio; print(await asyncio.sleep(0, "fine"))').stdout == 'fine\n'
 
 
 def test_an_ordinary_cell_magic_does_the_same_where_nothing_can_be_awaited(kernel: RealKernel) -> None:
