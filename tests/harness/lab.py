@@ -162,7 +162,9 @@ _CONNECTED = f"""() => {{
 class NotebookPage:
     """A notebook open in a browser. Made by the `open_notebook` fixture, which also closes it."""
 
-    def __init__(self, lab: Lab, browser: Browser, directory: str, cells: Sequence[str], kernel: str) -> None:
+    def __init__(
+        self, lab: Lab, browser: Browser, directory: str, cells: Sequence[str], kernel: str, *, scale: int = 1
+    ) -> None:
         self.lab = lab
         self.directory = lab.root / directory
         """The notebook's directory on disk: where its kernel works."""
@@ -175,7 +177,7 @@ class NotebookPage:
         self._workspace = directory.replace('/', '-')
         self.directory.mkdir(parents=True, exist_ok=True)
         _write_notebook(self.path, cells, kernel)
-        self.context: BrowserContext = browser.new_context(viewport=VIEWPORT)
+        self.context: BrowserContext = browser.new_context(viewport=VIEWPORT, device_scale_factor=scale)
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(TIMEOUT * 1000)
         self.page.on('console', lambda message: self._complain(message.text) if message.type == 'error' else None)

@@ -52,13 +52,15 @@ def open_notebook(browser: Browser, lab: Lab, request: pytest.FixtureRequest) ->
     """
     pages: list[NotebookPage] = []
 
-    def opened(cells: Sequence[str], kernel: str = 'py74', files: dict[str, str] | None = None) -> NotebookPage:
+    def opened(
+        cells: Sequence[str], kernel: str = 'py74', files: dict[str, str] | None = None, *, scale: int = 1
+    ) -> NotebookPage:
         directory = f'{re.sub(r"[^A-Za-z0-9]+", "-", request.node.name).strip("-")}-{len(pages) + 1}'
         for name, text in (files or {}).items():
             path = lab.root / directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding='utf-8')
-        pages.append(NotebookPage(lab, browser, directory, cells, kernel))
+        pages.append(NotebookPage(lab, browser, directory, cells, kernel, scale=scale))
         return pages[-1]
 
     yield opened
