@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -122,6 +122,9 @@ class Run:
     """Whether the model costs money."""
     source: DecisionSource | None = None
     """The view, if it has buttons."""
+    read_digests: Mapping[str, str] = field(default_factory=dict)
+    """How the agent last saw each file; kept with the run as it changes."""
+    _kept_digests: Mapping[str, str] = field(default_factory=dict, init=False)
     _timed_out: bool = field(default=False, init=False)
     _stop: Callable[[], None] | None = field(default=None, init=False)
 
@@ -183,6 +186,7 @@ class Run:
                             messages = stream.all_messages()
                             self._count(stream.usage, given)
                             await self.store.sync(messages)
+                            await self._keep_digests()
                 result = stream.result
                 assert result is not None
                 messages = result.all_messages()
@@ -243,6 +247,12 @@ class Run:
             state=to_json(self.state),
             suspended=requests,
         )
+        await self._keep_digests()
+
+    async def _keep_digests(self) -> None:
+        if self.read_digests != self._kept_digests:
+            self._kept_digests = dict(self.read_digests)
+            await self.store.save_run(self.id, read_digests=self._kept_digests)
 
     def _unasked(self) -> str | None:
         """Return the line that says what was denied without a question and how to allow it."""

@@ -137,8 +137,10 @@ class NotebookSession:
         if self._store is None:
             self._store = SessionStore.open(self.database)
             last = await self._store.last_run()
-            if last is not None and last.state is not None:
-                self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
+            if last is not None and last.conversation == await self._store.conversation():
+                self.deps.read_digests.update(last.read_digests)
+                if last.state is not None:
+                    self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
         return self._store
 
     async def close(self) -> None:
@@ -306,7 +308,15 @@ class NotebookSession:
         return {id: decision for id, decision in decided if decision is not None}
 
     def _open(self, number: int, store: SessionStore, cell: CellSide, state: RunState) -> Run:
-        run = Run(id=number, store=store, view=cell.view, state=state, priced=not state.model.local, source=cell.source)
+        run = Run(
+            id=number,
+            store=store,
+            view=cell.view,
+            state=state,
+            priced=not state.model.local,
+            source=cell.source,
+            read_digests=self.deps.read_digests,
+        )
         cell.view.open(state)
         if cell.source is not None:
             cell.source.on_stop(run.stop)

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_ai import DeferredToolRequests
 
 __all__ = [
+    'READ_COLUMN',
     'RECORDING_COLUMN',
     'RUNS_SCHEMA',
     'TERMS_COLUMN',
@@ -52,10 +53,13 @@ RUNS_SCHEMA = (
 
 RECORDING_COLUMN = ('ALTER TABLE runs ADD COLUMN recording TEXT',)
 TERMS_COLUMN = ('ALTER TABLE runs ADD COLUMN terms TEXT',)
+READ_COLUMN = ('ALTER TABLE runs ADD COLUMN read_digests TEXT',)
 
 _DEFERRED = TypeAdapter(DeferredToolRequests)
 
-_COLUMNS = 'id, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms'
+_COLUMNS = (
+    'id, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms, read_digests'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +103,8 @@ class RunRecord:
     """Unix seconds; `None` while the run goes on or is suspended."""
     recording: RecordingUse | None = None
     terms: RunTerms = field(default_factory=RunTerms)
+    read_digests: dict[str, str] = field(default_factory=dict)
+    """How the agent last saw each file (path → digest)."""
 
 
 class RunChanges(TypedDict, total=False):
@@ -109,6 +115,7 @@ class RunChanges(TypedDict, total=False):
     state: Mapping[str, Any] | None
     usage: Mapping[str, Any] | None
     suspended: DeferredToolRequests | None
+    read_digests: Mapping[str, str]
 
 
 def insert_run(
@@ -137,7 +144,7 @@ def update_run(connection: sqlite3.Connection, run: int, changes: RunChanges) ->
         KeyError: There is no such run.
     """
     values: dict[str, object] = dict(changes)
-    for name in ('state', 'usage'):
+    for name in ('state', 'usage', 'read_digests'):
         if values.get(name) is not None:
             values[name] = _utf8(json.dumps(values[name], ensure_ascii=False, default=repr))
     if (suspended := changes.get('suspended')) is not None:
@@ -166,7 +173,7 @@ def find_runs(connection: sqlite3.Connection, conversation: int) -> list[RunReco
 
 
 def _record(row: tuple[Any, ...]) -> RunRecord:
-    run, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms = row
+    run, conversation, prompt, model, phase, state, usage, suspended, started, ended, recording, terms, read = row
     return RunRecord(
         id=run,
         conversation=conversation,
@@ -180,6 +187,7 @@ def _record(row: tuple[Any, ...]) -> RunRecord:
         ended=ended,
         recording=None if recording is None else RecordingUse(**json.loads(recording)),
         terms=RunTerms() if terms is None else RunTerms(**json.loads(terms)),
+        read_digests={} if read is None else json.loads(read),
     )
 
 

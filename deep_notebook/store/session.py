@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, repair_messages
 from .database import Database
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .runs import (
+    READ_COLUMN,
     RECORDING_COLUMN,
     RUNS_SCHEMA,
     TERMS_COLUMN,
@@ -30,7 +31,7 @@ from .runs import (
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
-MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN)
+MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN, READ_COLUMN)
 """One element a schema version. Append; a version that was released never changes."""
 
 

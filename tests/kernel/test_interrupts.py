@@ -82,37 +82,6 @@ def test_an_interrupt_ends_the_cell_and_the_next_prompt_goes_on(kernel: RealKern
             assert "['interrupted']" in told, case.name
 
 
-def test_an_interrupted_stream_goes_no_further(kernel: RealKernel) -> None:
-    deep(
-        kernel,
-        """
-        import asyncio, threading
-        from pydantic_ai.models.function import FunctionModel
-        produced = []
-        async def stream(messages, info):
-            for number in range(1000):
-                produced.append(number)
-                yield f'{number} '
-                await asyncio.sleep(0.01)
-        model = FunctionModel(stream_function=stream)
-        """,
-    )
-    cell = start_deep(kernel, '', 'Count.')
-    widget = front_end(cell)
-    widget.wait_for(lambda _: '5 ' in str(widget.received))
-    kernel.interrupt()
-    cell.result()
-
-    first = kernel.run('before = len(produced); import time; time.sleep(0.3); print(len(produced) - before)').stdout
-    assert first == '0\n'
-    tasks = """
-from deep_notebook.kernel.runner import AgentThread
-async def tasks(): return len(asyncio.all_tasks()) - 1
-print(AgentThread.get().call(tasks()))
-"""
-    assert kernel.run(tasks).stdout == '0\n'
-
-
 def test_the_stop_button_stops_the_run(kernel: RealKernel) -> None:
     deep(kernel, "model = script(lambda m: 'word ' * 2000, pause=0.01)")
     cell = start_deep(kernel, '', 'Talk.')
