@@ -20,6 +20,10 @@ class DeepNotebookError(Exception):
 class UsageError(DeepNotebookError):
     """Something that the person can mend: the message is one line that says what is wrong and the fix."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the line that IPython shows in place of a traceback."""
+        return [f'UsageError: {self}']
+
 
 class PathRefusedError(DeepNotebookError, PermissionError):
     """A path leads out of the workspace, or to something in it that the agent may not touch.

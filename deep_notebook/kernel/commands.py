@@ -17,6 +17,7 @@ from ..views.text import printable
 from ..views.text import render as render_text
 from .completion import SUBCOMMANDS
 from .options import options_help
+from .prompt import as_typed
 from .session import Answer
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _help(cells: DeepCells, rest: str) -> None:
 
 
 def _print(text: str) -> None:
-    print(printable(text, sys.stdout.encoding))
+    print(printable(as_typed(text), sys.stdout.encoding))
 
 
 def _one_word(command: str, rest: str) -> str:

@@ -7,7 +7,7 @@ import importlib
 import math
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError as IPythonUsageError
@@ -16,6 +16,7 @@ from traitlets import Bool, CaselessStrEnum, Float, Integer, TraitError, Unicode
 
 from ..errors import UsageError
 from . import completion
+from .environment import front_end
 from .options import APPROVE_MODES, parse_options
 from .transformer import transform
 
@@ -122,7 +123,7 @@ class DeepMagics(Magics):
     @line_cell_magic
     def deep(self, line: str, cell: str | None = None) -> None:
         """Give the cell's text to the deep agent; as a line, look after the agent. `%deep help` lists both."""
-        with _usage_errors():
+        with _usage_errors(self.shell):
             if cell is None:
                 self.cells.command(line)
             else:
@@ -130,17 +131,18 @@ class DeepMagics(Magics):
 
     async def run_deep_cell(self, line: str, body: str) -> None:
         """Run a `%%deep` cell that the input transformer made awaitable."""
-        with _usage_errors():
+        with _usage_errors(self.shell):
             await self.cells.run_awaited(parse_options(line), body)
 
     async def run_deep_line(self, line: str) -> None:
         """Run a `%deep approve|deny|resume` line that the input transformer made awaitable."""
-        with _usage_errors():
+        with _usage_errors(self.shell):
             await self.cells.resume_awaited(line)
 
     def refuse_deep_cell(self, above: str) -> None:
         """Say that `%%deep` cannot stand under a comment or another cell magic."""
-        raise IPythonUsageError(f'%%deep has to be the first line of its cell: take {above} away.')
+        with _usage_errors(self.shell):
+            raise UsageError(f'%%deep has to be the first line of its cell: take {above} away.')
 
 
 def _variable(setting: str) -> str:
@@ -157,19 +159,22 @@ def _number(setting: str, convert: Callable[[str], T], what: str) -> T:
     return value
 
 
-def _bad_variable(setting: str, what: str) -> IPythonUsageError:
-    # IPython's own kind, which it shows in one line wherever the setting is read.
-    return IPythonUsageError(f'{_ENVIRONMENT[setting]} is {_variable(setting)!r}; it takes {what}.')
+def _bad_variable(setting: str, what: str) -> UsageError:
+    return UsageError(f'{_ENVIRONMENT[setting]} is {_variable(setting)!r}; it takes {what}.')
 
 
-class _usage_errors:
-    """Show what the person can mend in one line, in IPython's own way, without a traceback."""
+@contextlib.contextmanager
+def _usage_errors(shell: Any) -> Iterator[None]:
+    """Show what the person can mend in one line, in IPython's own way: it leaves no error output in the notebook.
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, UsageError):
-            raise IPythonUsageError(str(error)) from None
+    Where nobody is there, whoever reads the log of papermill or nbconvert needs just that output.
+    """
+    try:
+        yield
+    except UsageError as error:
+        if front_end(shell) == 'headless':
+            raise
+        raise IPythonUsageError(str(error)) from None
 
 
 def load(shell: Any) -> None:

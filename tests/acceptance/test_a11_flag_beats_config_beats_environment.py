@@ -117,5 +117,7 @@ def test_a_bad_variable_is_one_line_that_names_it(start_kernel: Callable[..., Re
         assert len(asked.stderr.splitlines()) == 1
         assert asked.displays == []
         shown = kernel.run('%config DeepMagics')
-        assert setting == 'MODEL' or shown.stderr == f'UsageError: {words}\n'
+        if setting != 'MODEL':
+            assert shown.error is not None
+            assert shown.error.traceback == [f'UsageError: {words}']
         reload(kernel, setting, None)
