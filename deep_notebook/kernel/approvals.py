@@ -69,7 +69,8 @@ class ApprovalBroker:
         self._on_superseded = on_superseded
         self._on_decided = on_decided
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[str, asyncio.Future[ApprovalDecision]] = {}
+        self._clicks: dict[str, asyncio.Future[ApprovalDecision]] = {}
+        self._answered: set[str] = set()
         self._one_input_at_a_time = asyncio.Lock()
         if source is not None:
             source.on_decision(self._decided)
@@ -83,13 +84,14 @@ class ApprovalBroker:
 
     async def _ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
         if self._source is not None:
-            answer: asyncio.Future[ApprovalDecision] = self._loop.create_future()
-            self._waiting[request.id] = answer
+            self._answered.discard(request.id)
+            click = self._click(request.id)
             try:
-                if await self._source.wait_ready(self._ready_timeout) or answer.done():
-                    return await answer
+                if await self._source.wait_ready(self._ready_timeout) or click.done():
+                    return await click
             finally:
-                del self._waiting[request.id]
+                self._answered.add(request.id)
+                del self._clicks[request.id]
             # Whoever has not shown one question by now will not show the next one either.
             self._ready_timeout = 0
         if not self._can_input:
@@ -103,11 +105,14 @@ class ApprovalBroker:
         """Take a click: the first one on a question counts, all others fall away."""
 
         def resolve() -> None:
-            answer = self._waiting.get(id)
-            if answer is not None and not answer.done():
-                answer.set_result(decision)
+            # The question is on the page a moment before it is asked here, so a click may be early.
+            if id not in self._answered and not (click := self._click(id)).done():
+                click.set_result(decision)
 
         self._loop.call_soon_threadsafe(resolve)
+
+    def _click(self, id: str) -> asyncio.Future[ApprovalDecision]:
+        return self._clicks.setdefault(id, self._loop.create_future())
 
     async def _ask_by_input(self, request: ApprovalRequest) -> ApprovalDecision | None:
         keys = '[y]es, [n]o (add a reason if you like)' + (', [e]dit first' if request.editable else '')
