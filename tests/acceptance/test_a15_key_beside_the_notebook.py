@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 
 from deep_notebook.errors import UsageError
 from deep_notebook.models import resolve_model
+from harness.kernels import RealKernel
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +51,25 @@ def test_a_missing_key_names_the_variable_and_shows_no_value(tmp_path: Path) -> 
 def test_a_line_that_is_ignored_is_named_by_its_number(tmp_path: Path) -> None:
     (tmp_path / '.env').write_text('OPENAI_API_KEY=k\nsesame-open\n')
     assert resolve_model(None, directory=tmp_path).notice == 'Ignored in .env: line 2 is not NAME=value.'
+
+
+@pytest.mark.kernel
+def test_it_lies_beside_the_notebook_wherever_the_kernel_works(
+    start_kernel: Callable[..., RealKernel], tmp_path: Path
+) -> None:
+    (tmp_path / 'elsewhere').mkdir()
+    (tmp_path / '.env').write_text('OPENAI_API_KEY=sesame-open\nANTHROPIC_API_KEY=sesame-too\nbad line\n')
+    env = {'JPY_SESSION_NAME': str(tmp_path / 'work.ipynb'), 'ANTHROPIC_API_KEY': 'from-the-shell'}
+    kernel = start_kernel('7.4', tmp_path / 'elsewhere', env=env)
+    kernel.run('%load_ext deep_notebook')
+
+    assert 'openai:gpt-6-luna' in kernel.run('%deep model openai:gpt-6-luna').stdout
+    keys = kernel.run('import os; print(os.environ["OPENAI_API_KEY"], os.environ["ANTHROPIC_API_KEY"])').stdout
+    assert keys == 'sesame-open from-the-shell\n'
+
+    (tmp_path / '.env').write_text('OPENAI_API_KEI=sesame-open\n')
+    missing = kernel.run('%deep model openai:gpt-6-luna').stderr
+    assert missing.splitlines() == [
+        'UsageError: openai:gpt-6-luna needs OPENAI_API_KEY: set it in the environment or in .env beside the notebook.'
+    ]
+    assert 'OPENAI_API_KEY' not in kernel.run('print(sorted(os.environ))').stdout

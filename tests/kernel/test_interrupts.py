@@ -106,3 +106,34 @@ def test_limits_stop_a_run_and_say_which_option_lifts_them(kernel: RealKernel) -
     kernel.run("model = script(lambda m: 'word ' * 2000, pause=0.01)")
     result = run_deep(kernel, '--timeout 0.5', 'Talk.')
     assert 'Stopped after 0.5 s of work' in result.displays[-1]['text/plain']
+
+
+def test_an_interrupt_while_the_model_is_looked_for_ends_the_cell(kernel: RealKernel) -> None:
+    deep(
+        kernel,
+        """
+        import time
+        import deep_notebook.kernel.session as session
+        kept, looking = session.resolve_model, []
+        def slow(*args, **options):
+            looking.append(1)
+            open('started', 'w').close()
+            time.sleep(2)
+            return kept(*args, **options)
+        session.resolve_model = slow
+        model = script('ok')
+        """,
+    )
+    cell = start_deep(kernel, '', 'hi', stop_on_error=False)
+    deadline = time.monotonic() + 30
+    while not (kernel.cwd / 'started').exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    at = kernel.interrupt()
+    result = cell.result()
+
+    assert result.ended - at < END_SECONDS + SLACK_SECONDS
+    assert result.error is not None
+    assert result.error.name == 'RunInterrupted'
+    kernel.run('session.resolve_model = kept')
+    assert run_deep(kernel, '', 'hi').status == 'ok'
