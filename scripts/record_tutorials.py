@@ -71,9 +71,11 @@ def main() -> None:
     """Record and run the notebooks named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('notebook', nargs='*', default=list(PEOPLE), help='such as 02-approvals')
-    for name in parser.parse_args().notebook:
+    parser.add_argument('--run', action='store_true', help='record nothing: enough when only the look changed')
+    options = parser.parse_args()
+    for name in options.notebook:
         path = NOTEBOOKS / f'{name.removesuffix(".ipynb")}.ipynb'
-        if path.stem in PEOPLE:
+        if path.stem in PEOPLE and not options.run:
             record(path, PEOPLE[path.stem])
         run(path)
 
