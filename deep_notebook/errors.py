@@ -10,7 +10,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ['DeepNotebookError', 'PathRefusedError', 'RecordingMissError', 'StoreError', 'UsageError', 'did_you_mean']
+__all__ = [
+    'DeepNotebookError',
+    'PathRefusedError',
+    'RecordingMissError',
+    'SkillError',
+    'StoreError',
+    'UsageError',
+    'did_you_mean',
+]
 
 
 class DeepNotebookError(Exception):
@@ -37,6 +45,10 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 class RecordingMissError(UsageError):
     """A replayed cell asked the model something that the recording does not hold: the message says what differs."""
+
+
+class SkillError(UsageError):
+    """A skill cannot be used: the message names the file and the fix."""
 
 
 class StoreError(DeepNotebookError):
