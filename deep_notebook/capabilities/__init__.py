@@ -7,16 +7,31 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
+from .context_files import ContextFilesCapability
 from .filesystem import Filesystem
+from .memory import MemoryCapability
+from .plan import PlanCapability
 from .python import RunPython
 from .todos import Todos
 
-__all__ = ['CAPABILITIES', 'ApprovalGate', 'Filesystem', 'RunPython', 'Todos']
+__all__ = [
+    'CAPABILITIES',
+    'ApprovalGate',
+    'ContextFilesCapability',
+    'Filesystem',
+    'MemoryCapability',
+    'PlanCapability',
+    'RunPython',
+    'Todos',
+]
 
 CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'todos': Todos,
     'filesystem': Filesystem,
     'python': RunPython,
+    'plan': PlanCapability,
+    'memory': MemoryCapability,
+    'context_files': ContextFilesCapability,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""

@@ -1,12 +1,22 @@
-"""Where the agent's own files are: `/plans` in a workspace of its own, `.deep/plans` in a person's directory."""
+"""Where the agent's own files are, and what they can be called.
+
+`/plans` is `/plans` in a workspace of the agent's own, and `.deep/plans` in a person's directory.
+"""
 
 from __future__ import annotations
 
 import posixpath
+import re
+import unicodedata
 
 from ..workspaces import AGENT_SPOTS, DEEP_DIRECTORY
 
-__all__ = ['agent_path', 'is_agents_own']
+__all__ = ['agent_path', 'is_agents_own', 'safe_name']
+
+_MAX_NAME_CHARS = 60
+_MAX_NAME_BYTES = 180
+"""Of the 255 that file systems allow; the rest is for what callers add."""
+_VARIATION_SELECTORS = re.compile('[\ufe00-\ufe0f\U000e0100-\U000e01ef]')
 
 
 def agent_path(path: str, working_dir: str) -> str:
@@ -39,6 +49,27 @@ def is_agents_own(path: str) -> bool:
     elif not path.startswith('/'):
         return False
     return bool(names) and names[0] in AGENT_SPOTS
+
+
+def safe_name(text: str, *, fallback: str) -> str:
+    """Return `text` as a name that a file or directory can have: one part of a path, in lower case.
+
+    Letters and digits of every script stay, with their marks; whatever else stands between them becomes a hyphen.
+    Different texts may get the same name.
+
+    Args:
+        text: Anything, such as a title that a model made up.
+        fallback: The name of a text without letters and digits.
+    """
+    lower = unicodedata.normalize('NFC', _VARIATION_SELECTORS.sub('', text).lower())
+    words = ''.join(char if _is_word(char) else ' ' for char in lower)
+    name = '-'.join(words.split())[:_MAX_NAME_CHARS]
+    name = name.encode()[:_MAX_NAME_BYTES].decode(errors='ignore').strip('-_')
+    return name if any(map(str.isalnum, name)) else fallback
+
+
+def _is_word(char: str) -> bool:
+    return char == '_' or unicodedata.category(char)[0] in 'LMN'
 
 
 def _names(path: str) -> list[str]:

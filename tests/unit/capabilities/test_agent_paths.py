@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from deep_notebook.capabilities.agent_paths import agent_path, is_agents_own
+from deep_notebook.capabilities.agent_paths import agent_path, is_agents_own, safe_name
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,29 @@ def test_the_agents_own_spots_are_in_deep_and_everything_else_stays(case: Case) 
 
 def test_in_a_workspace_of_its_own_paths_mean_what_they_say() -> None:
     assert [agent_path(path, '/') for path in ('/plans', '/.deep/memory', 'x')] == ['/plans', '/.deep/memory', 'x']
+
+
+@pytest.mark.parametrize(
+    ('text', 'name'),
+    [
+        ('Move to Parquet!', 'move-to-parquet'),
+        ('v1.2 of   the_plan', 'v1-2-of-the_plan'),
+        ('Größe ändern', 'größe-ändern'),
+        ('Gro\u0308ße', 'größe'),
+        ('डेटा योजना', 'डेटा-योजना'),
+        ('数据 迁移', '数据-迁移'),
+        ('plan ❤\ufe0f', 'plan'),
+        ('../../etc/passwd', 'etc-passwd'),
+        ('a\u202eb\0c', 'a-b-c'),
+        ('-rf', 'rf'),
+        ('', 'plan'),
+        ('🚀', 'plan'),
+        ('_', 'plan'),
+        ('\u0301', 'plan'),
+        ('\ud800', 'plan'),
+        ('x' * 100, 'x' * 60),
+        ('𠮷' * 100, '𠮷' * 45),
+    ],
+)
+def test_any_text_makes_one_part_of_a_path(text: str, name: str) -> None:
+    assert safe_name(text, fallback='plan') == name
