@@ -259,7 +259,7 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
                     if (after := _as_json(validated)) != tool_input:
                         changed, tool_input = validated, after
             except HookFailed as error:
-                _LOGGER.warning('The hook %r %s; the call of %s was denied.', hook.label, error, call.tool_name)
+                _LOGGER.warning('The hook %s %s; the call of %s was denied.', hook.label, error, call.tool_name)
                 denial = f'{hook.label} {error}. What it did not allow does not run.'
         if denial is not None:
             raise _denied(denial)
@@ -280,10 +280,10 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
         try:
             result = await self._answer(ctx, hook, given)
         except HookFailed as error:
-            _LOGGER.warning('The hook %r %s; the run goes on.', hook.label, error, exc_info=error.__cause__)
+            _LOGGER.warning('The hook %s %s; the run goes on.', hook.label, error, exc_info=error.__cause__)
             return None
         if not result.allow:
-            _LOGGER.warning('The hook %r wants to deny at %s, which it cannot.', hook.label, given.event)
+            _LOGGER.warning('The hook %s wants to deny at %s, which it cannot.', hook.label, given.event)
         return result
 
     async def _answer(self, ctx: RunContext[AgentDepsT], hook: Hook, given: HookInput) -> HookResult:
