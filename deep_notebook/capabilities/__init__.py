@@ -9,9 +9,11 @@ from pydantic_ai.capabilities import AbstractCapability
 from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
 from .filesystem import Filesystem
+from .hooks import HooksCapability
 from .memory import MemoryCapability
 from .plan import PlanCapability
 from .python import RunPython
+from .security_hooks import SecurityHooks
 from .todos import Todos
 
 __all__ = [
@@ -19,9 +21,11 @@ __all__ = [
     'ApprovalGate',
     'ContextFilesCapability',
     'Filesystem',
+    'HooksCapability',
     'MemoryCapability',
     'PlanCapability',
     'RunPython',
+    'SecurityHooks',
     'Todos',
 ]
 
@@ -32,6 +36,8 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'plan': PlanCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
+    'hooks': HooksCapability,
+    'security_hooks': SecurityHooks,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
 
-__all__ = ['Hook', 'HookEvent', 'HookFailed', 'HookHandler', 'HookInput', 'HookResult', 'HookSpec', 'HooksCapability']
+__all__ = ['Hook', 'HookEvent', 'HookHandler', 'HookInput', 'HookResult', 'HookRunner', 'HookSpec', 'HooksCapability']
 
 _LOGGER = logging.getLogger(__name__)
 _MAX_REASON = 2_000
@@ -63,14 +63,12 @@ class _Passed:
 
 
 @dataclass
-class HooksCapability(AbstractCapability[AgentDepsT]):
-    """Run hooks at the eight events of `HookEvent`, in the order in which they are listed.
+class HookRunner(AbstractCapability[AgentDepsT]):
+    """What runs hooks at the eight events of `HookEvent`, in the order in which they are listed.
 
     A denial is the call's result and costs the tool none of its retries. The answer to an approved call is the one
     given before it was asked about; only arguments that the person changed are looked at anew. Arguments that a hook
     changed where the person could not see it, because the tool itself asked for approval, are not run.
-
-    A run given a capability of this class uses that one instead of the agent's, as with every capability.
 
     Raises:
         ValueError: A policy hook would only work once the model has loaded it (`defer_loading`).
@@ -80,9 +78,6 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
     background_wait: float = 10.0
     """Seconds that the end of a run waits for background hooks; a run that is cancelled ends them at once."""
 
-    id: str | None = field(default='hooks', kw_only=True)
-    description: str | None = field(default='Run commands and functions when tools are used.', kw_only=True)
-
     _passed: dict[str, _Passed] = field(default_factory=dict, init=False, repr=False, compare=False)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set, init=False, repr=False, compare=False)
 
@@ -91,24 +86,11 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
         if self.defer_loading and any(hook.is_policy for hook in self.hooks):
             raise ValueError('policy hooks cannot be loaded on demand: the model would decide whether they apply')
 
-    @classmethod
-    def from_spec(
-        cls,
-        hooks: Sequence[HookSpec] = (),
-        background_wait: float = 10.0,
-        *,
-        id: str = 'hooks',
-        defer_loading: bool = False,
-    ) -> HooksCapability[Any]:
-        """Return the capability that a spec file describes; raises `ValueError` for a hook that is none."""
-        made = [_hook_of(hook) for hook in hooks]
-        return cls(hooks=made, background_wait=background_wait, id=id, defer_loading=defer_loading)
-
     def get_ordering(self) -> CapabilityOrdering:
         """Return that no other capability comes between the hooks and the tool."""
         return CapabilityOrdering(position='innermost')
 
-    async def for_run(self, ctx: RunContext[AgentDepsT]) -> HooksCapability[AgentDepsT]:
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> HookRunner[AgentDepsT]:
         """Return a copy for one run."""
         return replace(self)
 
@@ -165,14 +147,14 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
         hooks = self._matching(HookEvent.PRE_TOOL_USE, call.tool_name)
         if not hooks:
             return args
-        given = _as_json(args)
+        given = as_json(args)
         passed = self._passed.get(call.tool_call_id) if ctx.tool_call_approved else None
         if passed is None or passed.given != given:
             passed = self._passed[call.tool_call_id] = _Passed(given, await self._ask(ctx, hooks, call, given))
         if passed.args is None:
             return args
         if ctx.tool_call_approved and not _is_shown_changed(ctx.tool_call_metadata):
-            raise _denied('it changes the arguments, and others were approved. Nothing was done.')
+            raise denial('it changes the arguments, and others were approved. Nothing was done.')
         return passed.args
 
     async def wrap_tool_execute(
@@ -202,7 +184,7 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
                     HookInput(
                         HookEvent.POST_TOOL_USE_FAILURE.value,
                         call.tool_name,
-                        _as_json(used),
+                        as_json(used),
                         tool_error=error_text(error),
                     ),
                 )
@@ -224,7 +206,7 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
         if not self._matching(HookEvent.POST_TOOL_USE, call.tool_name):
             return result
         before = _text_of(result.return_value if isinstance(result, ToolReturn) else result)
-        given = HookInput(HookEvent.POST_TOOL_USE.value, call.tool_name, _as_json(args), tool_result=before)
+        given = HookInput(HookEvent.POST_TOOL_USE.value, call.tool_name, as_json(args), tool_result=before)
         after = await self._observe(ctx, given)
         if after is None or after == before:
             return result
@@ -243,26 +225,26 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
     ) -> dict[str, Any] | None:
         """Return the arguments that the policies changed a call's to, `None` for none; raise if one denies it."""
         changed: dict[str, Any] | None = None
-        denial: str | None = None
+        refusal: str | None = None
         for hook in hooks:
             given = HookInput(HookEvent.PRE_TOOL_USE.value, call.tool_name, tool_input)
             if hook.background:
                 self._start(ctx, hook, given)
-            if hook.background or denial is not None:
+            if hook.background or refusal is not None:
                 continue
             try:
                 result = await self._answer(ctx, hook, given)
                 if result.allow is not True:
-                    denial = result.reason or 'it gave no reason.'
+                    refusal = result.reason or 'it gave no reason.'
                 elif result.modified_args is not None:
                     validated = await _validated(ctx, call.tool_name, result.modified_args)
-                    if (after := _as_json(validated)) != tool_input:
+                    if (after := as_json(validated)) != tool_input:
                         changed, tool_input = validated, after
             except HookFailed as error:
                 _LOGGER.warning('The hook %s %s; the call of %s was denied.', hook.label, error, call.tool_name)
-                denial = f'{hook.label} {error}. What it did not allow does not run.'
-        if denial is not None:
-            raise _denied(denial)
+                refusal = f'{hook.label} {error}. What it did not allow does not run.'
+        if refusal is not None:
+            raise denial(refusal)
         return changed
 
     async def _observe(self, ctx: RunContext[AgentDepsT], given: HookInput) -> str | None:
@@ -288,7 +270,7 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
 
     async def _answer(self, ctx: RunContext[AgentDepsT], hook: Hook, given: HookInput) -> HookResult:
         """Return what a hook answers, in time; raise `HookFailed` for everything else."""
-        own = replace(given, tool_input=_as_json(given.tool_input))
+        own = replace(given, tool_input=as_json(given.tool_input))
         if hook.handler is None:
             return await run_hook_command(ctx.workspace, hook.command or '', own, timeout=hook.timeout)
         task = self._hold(asyncio.create_task(call_hook_handler(hook.handler, own)))
@@ -331,6 +313,31 @@ class HooksCapability(AbstractCapability[AgentDepsT]):
             await asyncio.wait(late, timeout=_CANCEL_GRACE)
 
 
+@dataclass
+class HooksCapability(HookRunner[AgentDepsT]):
+    """Run the hooks of a list: see `Hook` for what they are, and `HookEvent` for when they run.
+
+    What changes arguments belongs before what decides about them. A run that is given a capability of this class uses
+    that one instead of the agent's, as with every capability.
+    """
+
+    id: str | None = field(default='hooks', kw_only=True)
+    description: str | None = field(default='Run commands and functions when tools are used.', kw_only=True)
+
+    @classmethod
+    def from_spec(
+        cls,
+        hooks: Sequence[HookSpec] = (),
+        background_wait: float = 10.0,
+        *,
+        id: str = 'hooks',
+        defer_loading: bool = False,
+    ) -> HooksCapability[Any]:
+        """Return the capability that a spec file describes; raises `ValueError` for a hook that is none."""
+        made = [_hook_of(hook) for hook in hooks]
+        return cls(hooks=made, background_wait=background_wait, id=id, defer_loading=defer_loading)
+
+
 def _hook_of(spec: Mapping[str, Any]) -> Hook:
     known = HookSpec.__annotations__
     for name in spec:
@@ -361,11 +368,13 @@ def _is_shown_changed(metadata: Any) -> bool:
     return sealed_in(metadata) is not None or is_asked_again(metadata)
 
 
-def _denied(reason: object) -> SkipToolExecution:
+def denial(reason: object) -> SkipToolExecution:
+    """Return what to raise so that a call is denied."""
     return SkipToolExecution(ToolDenied(head_and_tail(mask_secrets(f'A hook said no: {reason}'), _MAX_REASON)))
 
 
-def _as_json(args: dict[str, Any]) -> dict[str, Any]:
+def as_json(args: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a call's arguments as JSON values."""
     plain: dict[str, Any] = to_jsonable_python(args, fallback=repr)
     return plain
 
