@@ -75,7 +75,7 @@ class Hook:
     A command runs in the shell of the run's workspace. Exit code 0 allows, 2 denies with its standard error as the
     reason, any other is a failure. What it prints counts only if it is a JSON object with fields of `HookResult`.
 
-    A handler that is no coroutine function is called in a thread of its own.
+    A handler that is no coroutine function is called in a thread of its own; one that is must not block.
 
     Raises:
         ValueError: There is not exactly one of `command` and `handler`, or a value is none that works.

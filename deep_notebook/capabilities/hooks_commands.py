@@ -57,8 +57,10 @@ async def run_hook_command(workspace: Workspace, command: str, given: HookInput,
             result = await _run(workspace, command, text, timeout)
     except TimeoutError as error:
         raise HookFailed(f'took longer than {timeout:g} s') from error
-    except (WorkspaceError, OSError) as error:
-        raise HookFailed(f'could not be run: {error}') from error
+    except HookFailed:
+        raise
+    except Exception as error:  # whatever the library behind a workspace raises
+        raise HookFailed(f'could not be run: {str(error) or type(error).__name__}') from error
     return _answer(result)
 
 

@@ -42,9 +42,9 @@ class SecurityHooks(HookRunner[AgentDepsT]):
 
     Paths are looked at as they are written and, in the workspace, where links lead; commands and Python code for the
     paths that they name. A search leaves out what it found in such files. What commands and code print is masked,
-    since they can reach a secret without naming it: through a variable, a name put together when they run, or all
-    files of a directory. Those, hard links, and a secret under another name are not seen. Names in listings are no
-    secret.
+    since they can reach a secret without naming it: through a variable, a name put together when they run, all files
+    of a directory, or the environment. Those, hard links, and a copy under another name are not seen. That a file
+    exists is no secret.
 
     Raises:
         ValueError: A pattern is malformed, or the hooks are to be loaded on demand.

@@ -191,6 +191,24 @@ async def test_a_command_hook_that_the_workspace_cannot_run_denies(tmp_path: Pat
     assert played.returns[0].outcome == 'denied'
 
 
+class Unreachable(StateBackend):
+    """A workspace whose library has errors of its own."""
+
+    async def run(self, command: Any, **options: Any) -> Any:
+        raise RuntimeError('the line is dead')
+
+
+async def test_an_error_of_the_library_behind_a_workspace_is_a_hook_that_cannot_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    written, played = await note_with(Hook(HookEvent.PRE_TOOL_USE, command='true'), backend=Unreachable())
+    assert (written, played.returns[0].outcome) == ([], 'denied')
+    assert 'the line is dead' in played.texts[0]
+    written, _ = await note_with(Hook(HookEvent.AFTER_MODEL_REQUEST, command='true'), backend=Unreachable())
+    assert written == ['x']
+    assert 'the line is dead; the run goes on' in caplog.text
+
+
 async def test_one_policy_that_allows_does_not_make_up_for_one_that_breaks(tmp_path: Path) -> None:
     def allows(given: HookInput) -> HookResult:
         return HookResult()
