@@ -14,6 +14,7 @@ from .memory import MemoryCapability
 from .plan import PlanCapability
 from .python import RunPython
 from .security_hooks import SecurityHooks
+from .skills import SkillsCapability
 from .todos import Todos
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     'PlanCapability',
     'RunPython',
     'SecurityHooks',
+    'SkillsCapability',
     'Todos',
 ]
 
@@ -33,6 +35,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'todos': Todos,
     'filesystem': Filesystem,
     'python': RunPython,
+    'skills': SkillsCapability,
     'plan': PlanCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
