@@ -14,6 +14,7 @@ __all__ = [
     'DeepNotebookError',
     'PathRefusedError',
     'RecordingMissError',
+    'RunControl',
     'SkillError',
     'StoreError',
     'UsageError',
@@ -27,6 +28,10 @@ class DeepNotebookError(Exception):
 
 class UsageError(DeepNotebookError):
     """Something that the person can mend: the message is one line that says what is wrong and the fix."""
+
+
+class RunControl(DeepNotebookError):
+    """The base of what is raised to steer the whole run, such as a rewind; whoever catches failures lets it pass."""
 
 
 class PathRefusedError(DeepNotebookError, PermissionError):

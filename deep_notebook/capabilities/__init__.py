@@ -15,6 +15,7 @@ from .plan import PlanCapability
 from .python import RunPython
 from .security_hooks import SecurityHooks
 from .skills import SkillsCapability
+from .subagents import SubAgentCapability
 from .todos import Todos
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     'RunPython',
     'SecurityHooks',
     'SkillsCapability',
+    'SubAgentCapability',
     'Todos',
 ]
 
@@ -37,6 +39,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'python': RunPython,
     'skills': SkillsCapability,
     'plan': PlanCapability,
+    'subagents': SubAgentCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
     'hooks': HooksCapability,
