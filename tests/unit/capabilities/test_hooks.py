@@ -438,12 +438,19 @@ async def test_two_runs_of_one_capability_share_nothing() -> None:
         done.append(given.event)
         return HookResult()
 
-    hooks = HooksCapability[Any]([Hook(HookEvent.PRE_TOOL_USE, handler=meet)])
+    runs: list[Any] = []
+
+    class Hooks(HooksCapability[Any]):
+        async def for_run(self, ctx: RunContext[Any]) -> Any:
+            runs.append(await super().for_run(ctx))
+            return runs[-1]
+
+    hooks = Hooks([Hook(HookEvent.PRE_TOOL_USE, handler=meet)])
     turn = [('look', {})]
     await asyncio.gather(*(play(turn, capabilities=[hooks], toolsets=[returning('x')]) for _ in range(2)))
     assert len(done) == 2
-    assert not hooks._tasks
-    assert not hooks._passed
+    assert runs[0] is not runs[1]
+    assert [(run._passed, run._tasks) for run in (hooks, *runs)] == [({}, set())] * 3
 
 
 async def test_hooks_given_twice_all_run() -> None:
