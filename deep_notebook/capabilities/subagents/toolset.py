@@ -194,10 +194,7 @@ class SubAgentToolset(FunctionToolset[AgentDepsT]):
         if not task_id:
             if message or cancel:
                 raise ToolFailed(f'Which task? Give a task_id: {self._ids()}.')
-            news = [
-                task for task in self.scope.tasks.values() if task.status == 'running' or self.scope.is_unread(task)
-            ]
-            await self.scope.wait(news, min(wait, _MAX_WAIT))
+            await self.scope.wait(self.scope.unsettled(), min(wait, _MAX_WAIT))
             self.scope.raise_fault()
             lines = [_line(task) for task in self.scope.tasks.values()] or ['There are no background tasks.']
             return ToolReturn('\n'.join(lines), metadata={'summary': self._counts()})

@@ -146,7 +146,8 @@ async def test_what_the_model_is_told_stays_short() -> None:
         [
             (
                 'task',
-                'Let a subagent do a task and return its report. It sees nothing of this conversation: write all it needs.',
+                'Let a subagent do a task and return its report. It sees nothing of this conversation: write all '
+                'it needs.',
                 {
                     'description': {'type': 'string'},
                     'subagent_type': {'default': 'general', 'type': 'string'},
