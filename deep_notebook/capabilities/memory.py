@@ -34,6 +34,8 @@ DEFAULT_MEMORY_DIR = '/.deep/memory'
 DEFAULT_MAX_LINES = 200
 
 _FILE = 'MEMORY.md'
+_APPLICATION_TAG = re.compile(r'<(?=[\s/]*(?:pyai|system)\b)', re.IGNORECASE)
+"""How a tag begins with which the application itself speaks to the model."""
 _PLAIN_NAME = re.compile(r'[a-z0-9][a-z0-9_-]{0,59}')
 
 _INSTRUCTIONS = (
@@ -159,7 +161,8 @@ class _Notes:
             return ''
         if authority != 'operator' or not self._max_lines:
             return f'You have {notes.count:,} lines of notes: read_memory shows them.'
-        return f'{_BEFORE_NOTES}\n\n{_ends(notes.lines[: notes.count], self._max_lines)}'
+        # Whatever got into the notes, it stays a note.
+        return f'{_BEFORE_NOTES}\n\n{_APPLICATION_TAG.sub("‹", _ends(notes.lines[: notes.count], self._max_lines))}'
 
     def _files(self, ctx: RunContext[Any]) -> Files:
         return Files(ctx, self._seen)

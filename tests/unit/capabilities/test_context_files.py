@@ -16,6 +16,7 @@ from deep_notebook.capabilities.context_files import (
     ContextFilesCapability,
     ContextToolset,
 )
+from deep_notebook.capabilities.todos import Todos
 from deep_notebook.workspaces import KernelWorkspace, StateBackend
 from harness.play import Deps, play
 
@@ -67,6 +68,7 @@ async def test_a_file_is_shown_once_by_whatever_names_it_is_known(tmp_path: Path
         KernelWorkspace(tmp_path), context_files=['CLAUDE.md', './AGENTS.md', 'AGENTS.md'], context_discovery=True
     )
     assert text.count('Use tabs.') == 1
+    assert '<file path="CLAUDE.md">' in text
 
 
 async def test_an_empty_file_says_nothing() -> None:
@@ -152,14 +154,13 @@ async def test_a_run_keeps_the_files_that_it_began_with() -> None:
         where.files['/AGENTS.md'] = b'spaces'
         return [('write_todos', {'todos': []})] if not returns else []
 
-    from deep_notebook.capabilities.todos import Todos
-
     played = await play(
         change, [], capabilities=[ContextFilesCapability(context_discovery=True), Todos()], deps=Deps(where)
     )
     requests = [message.instructions for message in played.messages if isinstance(message, ModelRequest)]
     assert len(requests) == 2
     assert len(set(requests)) == 1
+    assert 'instruction-delta' not in [part.part_kind for message in played.messages for part in message.parts]
 
 
 async def test_the_next_run_of_a_conversation_gets_a_change_behind_the_cached_prefix() -> None:

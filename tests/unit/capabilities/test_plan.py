@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from deep_notebook.capabilities.plan import (
     create_plan_toolset,
     format_plan,
 )
-from deep_notebook.workspaces import KernelWorkspace
+from deep_notebook.workspaces import KernelWorkspace, StateBackend
 from harness.play import Call, Deps, play
 
 pytestmark = pytest.mark.anyio
@@ -206,6 +207,19 @@ async def test_a_plan_never_replaces_another() -> None:
     played = await play([save('x'), save('X!'), save('x')], [save('x')], capabilities=[PlanCapability()], deps=deps)
     assert played.texts == [f'Saved as plans/{name}.md.' for name in ('x', 'x-2', 'x-3', 'x-4')]
     assert len(deps.backend.files) == 4
+
+
+async def test_plans_of_two_runs_at_once_are_two_plans() -> None:
+    class Slow(StateBackend):
+        async def exists(self, path: str) -> bool:
+            there = await super().exists(path)
+            for _ in range(500):
+                await asyncio.sleep(0)
+            return there
+
+    deps = Deps(Slow())
+    await asyncio.gather(*(play([save('x')], capabilities=[PlanCapability()], deps=deps) for _ in range(2)))
+    assert sorted(deps.backend.files) == ['/plans/x-2.md', '/plans/x.md']
 
 
 @pytest.mark.parametrize(
