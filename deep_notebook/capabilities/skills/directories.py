@@ -170,19 +170,20 @@ class BackendSkillsDirectory:
             raise ValueError('a BackendSkillsDirectory without a backend can only be searched in a run')
         if not where.attached or not (isinstance(where.backend, SupportsFilesystem) or runs_commands(where)):
             return FoundSkills()
+        found = FoundSkills()
         try:
             working_dir = await where.working_dir()
             path = await where.resolve(agent_path(self.root_path, working_dir))
             root = await where.realpath(path)
-            if not (await where.stat(root)).is_dir:
-                raise NotADirectoryError
+            if (await where.stat(root)).is_dir:
+                search = _Search(where, shown=relative_path(path, working_dir), outside=False, options=self)
+                found = await search.run(root)
+            else:
+                found.problems.append(f'{self.root_path}: it is a file: make it a directory of skills.')
         except FileNotFoundError:
-            found = FoundSkills()
+            pass  # no skills yet
         except (OSError, WorkspaceError) as error:
-            found = FoundSkills(problems=[_unreadable(self.root_path, error)])
-        else:
-            search = _Search(where, shown=relative_path(path, working_dir), outside=False, options=self)
-            found = await search.run(root)
+            found.problems.append(_unreadable(self.root_path, error))
         self.problems = found.problems
         return found
 
@@ -295,7 +296,7 @@ def _is_script(name: str) -> bool:
 
 def _unreadable(shown: str, error: Exception) -> str:
     reason = error.strerror if isinstance(error, OSError) else None
-    return f'{shown}: it cannot be read: {reason or error or type(error).__name__}.'
+    return f'{shown}: it cannot be read: {reason or str(error) or type(error).__name__}.'
 
 
 def _shown_locally(path: Path) -> str:

@@ -84,7 +84,7 @@ def run_workspace(ctx: RunContext[Any]) -> Workspace:
 
 def runs_commands(workspace: Workspace) -> bool:
     """Return whether commands can be run in `workspace`."""
-    return isinstance(workspace.backend, SupportsCommands) and not workspace.read_only
+    return workspace.attached and isinstance(workspace.backend, SupportsCommands) and not workspace.read_only
 
 
 def is_here(workspace: Workspace) -> bool:
