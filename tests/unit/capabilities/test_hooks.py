@@ -384,6 +384,42 @@ async def test_background_hooks_are_held_until_they_are_done() -> None:
     assert done == ['pre_tool_use', 'after_run']
 
 
+async def test_the_background_hooks_of_a_run_that_fails_are_held_too() -> None:
+    done: list[str] = []
+
+    async def slow(given: HookInput) -> HookResult:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        done.append(given.event)
+        return HookResult()
+
+    with pytest.raises(RuntimeError, match='broken'):
+        await look(RuntimeError('broken'), Hook(HookEvent.RUN_ERROR, handler=slow, background=True))
+    assert done == ['run_error']
+
+
+async def test_a_handler_that_takes_too_long_is_ended_then_and_not_later() -> None:
+    seen: list[str] = []
+
+    async def slow(given: HookInput) -> HookResult:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append('ended')
+        raise AssertionError
+
+    async def after(given: HookInput) -> HookResult:
+        seen.append(given.event)
+        return HookResult()
+
+    await look(
+        'x',
+        Hook(HookEvent.POST_TOOL_USE, handler=slow, timeout=0.02),
+        Hook(HookEvent.AFTER_RUN, handler=after),
+    )
+    assert seen == ['ended', 'after_run']
+
+
 async def test_a_background_hook_delays_the_end_of_a_run_only_so_long(caplog: pytest.LogCaptureFixture) -> None:
     ended = asyncio.Event()
 
