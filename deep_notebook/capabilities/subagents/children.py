@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import RunContext
+from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_core import to_json
 
-from ..approvals import ApprovalGate
+from ..approvals import ApprovalGate, ApprovalMode
 from ..hooks import HookRunner
 from .gate import child_gate
 from .tasks import SubagentTask, TaskScope
@@ -29,6 +30,9 @@ _INSTRUCTIONS = (
     'Another agent gave you this task. It sees nothing of your work but your last message: put into that all that it '
     'needs.'
 )
+
+_MODES: tuple[ApprovalMode, ...] = ('auto', 'ask', 'deny')
+"""From the least strict to the strictest."""
 
 _levels: ContextVar[int | None] = ContextVar('deep_notebook.subagent_levels', default=None)
 
@@ -91,7 +95,7 @@ async def run_child(
             deps=_deps(scope, task, levels=settings.levels - 1, background=background),
             usage=ctx.usage,
             usage_limits=ctx.usage_limits,
-            capabilities=[*_inherited(scope, task, settings, given=given), ChildWatch(scope, task)],
+            capabilities=[*_inherited(agent, scope, task, settings, given=given), ChildWatch(scope, task)],
             infer_name=False,
             **options,
         )
@@ -102,16 +106,27 @@ async def run_child(
 
 
 def _inherited(
-    scope: TaskScope, task: SubagentTask, settings: ChildSettings, *, given: bool
+    agent: AbstractAgent[Any, Any], scope: TaskScope, task: SubagentTask, settings: ChildSettings, *, given: bool
 ) -> list[AbstractCapability[Any]]:
-    """Return what a child gets from its parent; an agent that is given gets no tools, it has its own."""
+    """Return what a child gets from its parent. An agent that is given gets no tools: it has its own.
+
+    What a run is given takes the place of what the agent has under the same id, so hooks of the agent's own keep
+    theirs, and of two approval gates the stricter mode holds.
+    """
+    own: list[AbstractCapability[Any]] = []
+    agent.root_capability.apply(own.append)
+    own_ids = {each.id for each in own}
     capabilities: list[AbstractCapability[Any]] = []
     for id, capability in task.ctx.capabilities.items():
         if isinstance(capability, ApprovalGate):
-            capabilities.append(
-                child_gate(capability, name=task.name, task=task.id, emit=lambda event: scope.emit(task, event))
-            )
-        elif isinstance(capability, HookRunner) or (id in INHERITED and not (given and capability.get_toolset())):
+            gate = child_gate(capability, name=task.name, task=task.id, emit=lambda event: scope.emit(task, event))
+            modes = [gate.mode, *(each.mode for each in own if isinstance(each, ApprovalGate))]
+            gate.mode = max(modes, key=_MODES.index)
+            capabilities.append(gate)
+        elif isinstance(capability, HookRunner):
+            taken = any(each.id == id and each != capability for each in own)
+            capabilities.append(replace(capability, id=f'parent_{id}') if taken else capability)
+        elif id in INHERITED and id not in own_ids and not (given and capability.get_toolset() is not None):
             capabilities.append(capability)
     if not given and settings.nested is not None and settings.levels > 1:
         capabilities.append(settings.nested(settings.levels - 1))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic_ai import RunContext
 from pydantic_ai.messages import CapabilityEvent
-from pydantic_ai.tools import AgentDepsT
 
+from ..approval_seals import usable
 from ..approvals import ApprovalDecision, ApprovalGate, ApprovalRequest, Approver
 from ..events import ApprovalAskedEvent, ApprovalDecidedEvent
 
@@ -32,20 +31,8 @@ def child_gate(parent: ApprovalGate[Any], *, name: str, task: str, emit: Emit) -
         task: The id of its task. With it questions get ids of their own: two children may call tools by one id.
         emit: Puts an event into the parent's stream.
     """
-    gate = _ChildGate[Any](mode=parent.mode, asked_by=name, parent=parent)
-    gate.approver = _Door(parent.approver, parent, task, emit)
-    return gate
-
-
-@dataclass
-class _ChildGate(ApprovalGate[AgentDepsT]):
-    parent: ApprovalGate[Any] = field(default_factory=ApprovalGate, kw_only=True)
-
-    async def for_run(self, ctx: RunContext[AgentDepsT]) -> _ChildGate[AgentDepsT]:
-        gate = replace(self)
-        # "All further ones of this run" means the person's run, whichever of its agents asks.
-        gate._rest = self.parent._rest
-        return gate
+    door = _Door(parent.approver, parent, task, emit)
+    return ApprovalGate(mode=parent.mode, approver=door, asked_by=name, parent=parent)
 
 
 @dataclass
@@ -66,5 +53,6 @@ class _Door:
             answered = self.gate.covers(request)
             await self.emit(ApprovalDecidedEvent(request=request, decision=_EARLIER if answered else _WITHDRAWN))
             raise
-        await self.emit(ApprovalDecidedEvent(request=request, decision=decision or _NOBODY))
+        shown = _NOBODY if decision is None else usable(decision, request)
+        await self.emit(ApprovalDecidedEvent(request=request, decision=shown))
         return decision

@@ -18,14 +18,14 @@ from ...errors import RunControl, UsageError
 from ...masking import mask_secrets
 from ..events import SubagentEndedEvent, SubagentProgressEvent, SubagentStartedEvent
 
-__all__ = ['CANCELLED', 'NEVER_CONTAINED', 'Question', 'SubagentTask', 'TaskScope', 'failure', 'one_line']
+__all__ = ['NEVER_CONTAINED', 'SubagentTask', 'TaskScope', 'failure', 'one_line']
 
 _LOGGER = logging.getLogger(__name__)
 
 NEVER_CONTAINED = (UsageLimitExceeded, UserError, UsageError, RunControl)
 """What a child raises that is not its own affair: a budget that is used up, settings to mend, the whole run steered."""
 
-CANCELLED = 'Cancelled before it was done.'
+_CANCELLED = 'Cancelled before it was done.'
 
 _LINE = 160
 _CANCEL_GRACE = 5.0
@@ -172,7 +172,7 @@ class TaskScope:
         try:
             result = await work()
         except asyncio.CancelledError:
-            await self.end(task, 'cancelled', CANCELLED)
+            await self.end(task, 'cancelled', _CANCELLED)
             raise
         except Exception as error:
             _LOGGER.info('subagent %r failed', task.name, exc_info=True)
@@ -288,7 +288,7 @@ class TaskScope:
         for task in tasks:
             if task.status == 'running' and task.job is not None and task.job.done():
                 # It was cancelled before it had begun.
-                await self.end(task, 'cancelled', CANCELLED)
+                await self.end(task, 'cancelled', _CANCELLED)
 
     async def close(self) -> None:
         """Cancel whatever still runs: the run is over."""

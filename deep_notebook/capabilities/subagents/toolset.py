@@ -152,6 +152,8 @@ class SubAgentToolset(FunctionToolset[AgentDepsT]):
             background: Return an id at once, for check_subagent.
         """
         config = self._config(ctx, subagent_type)
+        if not description.strip():
+            raise ToolFailed('The description is empty: say what is to be done, and what to return.')
         task = self.scope.new(ctx, config['name'])
         await self.scope.begin(task, description, background=background)
 

@@ -200,3 +200,58 @@ async def test_nobody_there_is_shown_as_denied_in_the_parents_stream(tmp_path: P
         )
         [decided] = played.events_of(ApprovalDecidedEvent)
         assert (decided.decision.verdict, decided.decision.channel) == ('deny', 'policy')
+
+
+@dataclass(frozen=True)
+class Modes:
+    parent: Any
+    own: Any
+    holds: str
+
+
+@pytest.mark.parametrize(
+    'case',
+    [
+        Modes('auto', 'deny', 'denied'),
+        Modes('deny', 'auto', 'denied'),
+        Modes('auto', 'ask', 'asked'),
+        Modes('ask', 'auto', 'asked'),
+        Modes('auto', 'auto', 'written'),
+    ],
+    ids=str,
+)
+async def test_a_gate_of_a_given_agents_own_is_not_opened_by_its_parent(tmp_path: Path, case: Modes) -> None:
+    person = Person(lambda request: ApprovalDecision(verdict='deny', reason='asked'))
+    own = ApprovalGate[Any](case.own, Person())
+    script = Cast({'a': [write('a'), lambda messages: texts_of(messages)[-1]]})
+    given = Agent(script.model, capabilities=[Filesystem(), own])
+    helper: SubAgentConfig = {'name': 'helper', 'description': 'Helps.', 'agent': given}
+    played = await perform(
+        Cast({'go': [give('a', subagent_type='helper'), 'end']}),
+        SubAgentCapability([helper]),
+        ApprovalGate(case.parent, person),
+        deps=Deps(KernelWorkspace(tmp_path)),
+    )
+    assert (names(tmp_path) == ['a']) == (case.holds == 'written')
+    assert (len(person.asked) == 1) == (case.holds == 'asked')
+    assert ('denied: nobody' in played.texts[0]) == (case.holds == 'denied')
+
+
+async def test_changed_text_that_cannot_be_used_is_shown_as_denied(tmp_path: Path) -> None:
+    key = 'API_KEY=sk-proj-abcdefghijklmnop1234567890'
+    person = Person(lambda request: ApprovalDecision(verdict='approve', edited='other', channel='widget'))
+    cast = Cast({'go': [give('a'), 'end'], 'a': [[('write_file', {'path': 'a', 'content': key})], 'done']})
+    deps = Deps(KernelWorkspace(tmp_path))
+    played = await perform(cast, SubAgentCapability(), ApprovalGate(approver=person), deps=deps)
+    [decided] = played.events_of(ApprovalDecidedEvent)
+    assert decided.decision.verdict == 'deny'
+    assert names(tmp_path) == []
+
+
+async def test_the_person_may_change_what_a_child_writes(tmp_path: Path) -> None:
+    person = Person(lambda request: ApprovalDecision(verdict='approve', edited='theirs\n', channel='widget'))
+    cast = Cast({'go': [give('a'), 'end'], 'a': [write('a'), 'done']})
+    deps = Deps(KernelWorkspace(tmp_path))
+    await perform(cast, SubAgentCapability(), ApprovalGate(approver=person), deps=deps)
+    assert (tmp_path / 'a').read_text() == 'theirs\n'
+    assert 'changed `content` before approving' in texts_of(cast.requests_of('a')[-1].messages)[0]

@@ -19,6 +19,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from deep_notebook.capabilities.events import SubagentEndedEvent, SubagentProgressEvent, SubagentStartedEvent
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
+from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.subagents import (
     DynamicAgentRegistry,
     SubAgentCapability,
@@ -174,6 +175,65 @@ async def test_hooks_hold_for_children_and_given_agents_too(tmp_path: Path) -> N
     await perform(cast, SubAgentCapability([given]), hooks, deps=Deps(KernelWorkspace(tmp_path)))
     for requests in (cast.requests_of('look'), own.requests_of('peek')):
         assert texts_of(requests[-1].messages) == [IsStr(regex='.*not for you.*')]
+
+
+async def test_hooks_of_a_given_agents_own_hold_beside_its_parents() -> None:
+    seen: list[str] = []
+
+    def watch(who: str) -> HooksCapability[Any]:
+        def see(call: HookInput) -> HookResult:
+            seen.append(who)
+            return HookResult()
+
+        return HooksCapability([Hook(HookEvent.PRE_TOOL_USE, handler=see, matcher='look')])
+
+    own = Cast({'peek': [[('look', {})], 'end']})
+    agent = Agent(own.model, toolsets=[FunctionToolset([_look])], capabilities=[watch('own')])
+    cast = Cast({'go': [[task('peek', 'helper')], 'end']})
+    await perform(cast, SubAgentCapability([helper(agent=agent)]), watch('parent'))
+    assert sorted(seen) == ['own', 'parent']
+
+
+async def test_hooks_that_a_factory_gave_too_run_once() -> None:
+    seen: list[str] = []
+
+    def see(call: HookInput) -> HookResult:
+        seen.append(call.tool_name or '')
+        return HookResult()
+
+    hooks = [Hook(HookEvent.PRE_TOOL_USE, handler=see, matcher='look')]
+
+    def factory(config: SubAgentConfig) -> Agent[Any, str]:
+        return Agent(config['model'], toolsets=[FunctionToolset([_look])], capabilities=[HooksCapability(hooks)])
+
+    cast = Cast({'go': [[task('peek', 'helper')], 'end'], 'peek': [[('look', {})], 'end']})
+    await perform(cast, SubAgentCapability([helper(agent_factory=factory)]), HooksCapability[Any](hooks))
+    assert seen == ['look']
+
+
+async def test_the_tools_of_the_kernel_are_for_agents_that_are_made_here() -> None:
+    class Runner:
+        async def run(self, code: str, *, timeout: float | None) -> PythonResult:
+            return PythonResult(text='ran')
+
+    own = Cast({'peek': ['end']})
+    cast = Cast({'go': [[task('make'), task('peek', 'helper')], 'end'], 'make': ['end']})
+    python = RunPython[Any](Runner())
+    await perform(cast, SubAgentCapability([helper(agent=Agent(own.model))]), python, deps=Deps())
+    assert 'run_python' in cast.requests_of('make')[0].tools
+    assert own.requests[0].tools == []
+
+
+async def test_a_given_agent_gives_out_tasks_only_if_it_was_made_so() -> None:
+    own = Cast({'peek': ['end']})
+    cast = Cast({'go': [[task('peek', 'helper')], 'end']})
+    await perform(cast, SubAgentCapability([helper(agent=Agent(own.model))], max_nesting_depth=3))
+    assert own.requests[0].tools == []
+
+
+async def test_a_task_without_words_is_a_failed_result() -> None:
+    played = await perform(Cast({'go': [[task(' ')], 'end']}), SubAgentCapability())
+    assert played.returns[0].outcome == 'failed'
 
 
 @dataclass
