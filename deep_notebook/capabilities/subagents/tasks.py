@@ -92,10 +92,6 @@ class SubagentTask:
             return False
         return True
 
-    def elapsed(self) -> float:
-        """Return for how long it runs or ran, in seconds."""
-        return self.seconds if self.status != 'running' else time.monotonic() - self.started
-
 
 class TaskScope:
     """Owns the tasks of one run: none outlives it, and no other run knows of them.
@@ -134,7 +130,7 @@ class TaskScope:
 
     async def end(self, task: SubagentTask, status: Literal['done', 'failed', 'cancelled'], result: str) -> None:
         """Note how a task ended."""
-        task.seconds = task.elapsed()
+        task.seconds = time.monotonic() - task.started
         task.status, task.result = status, result
         await self.emit(
             task,
@@ -235,6 +231,10 @@ class TaskScope:
         self.let_go_unanswered()
         await self.idle()
         self.raise_fault()
+        for task in self.tasks.values():
+            # In the order in which they were given out, not in which they ended: a run can be replayed.
+            if task.message is not None and task.ctx.dequeue(task.message):
+                task.message = task.ctx.enqueue(report(task), priority='when_idle')
 
     def let_go_unanswered(self) -> None:
         """Let tasks go on whose question the parent has read and come to its end instead of answering."""

@@ -271,7 +271,7 @@ def _line(task: SubagentTask) -> str:
     if task.question is not None:
         state = f'waits for your answer (message): {task.question.text}'
     elif task.status == 'running':
-        state = f'running for {task.elapsed():.0f} s' + (f' · {task.line}' if task.line else '')
+        state = 'running' + (f' · {task.line}' if task.line else '')
     else:
         state = task.status + (' · you have its result' if task.given else '')
     return f'{task.id} {task.name} · {state}'
