@@ -10,11 +10,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import anyio
 from pydantic import TypeAdapter, ValidationError
-from pydantic_ai.workspaces import CommandResult, SupportsCommands, Workspace, WorkspaceError
+from pydantic_ai.workspaces import CommandResult, Workspace, WorkspaceError
 
 from .hook_types import HookFailed, HookInput, HookResult
 from .output import head_and_tail
@@ -33,7 +33,6 @@ _SHOWN = 2_000
 """Characters of a reason."""
 
 _RESULT = TypeAdapter(HookResult)
-_FIELDS = {field.name for field in fields(HookResult)}
 
 
 async def run_hook_command(workspace: Workspace, command: str, given: HookInput, *, timeout: float) -> HookResult:
@@ -48,8 +47,6 @@ async def run_hook_command(workspace: Workspace, command: str, given: HookInput,
     Raises:
         HookFailed: It could not be run, took too long, or ended with an exit code other than 0 and 2.
     """
-    if not isinstance(workspace.backend, SupportsCommands):
-        raise HookFailed('cannot run: this workspace runs no commands')
     # Escapes for all that is not ASCII: no encoding of the environment can change it on the way.
     text = json.dumps(asdict(given))
     try:
@@ -100,7 +97,7 @@ def _answer(result: CommandResult) -> HookResult:
         printed = json.loads(result.stdout)
     except (ValueError, RecursionError):
         return HookResult()
-    if not isinstance(printed, dict) or _FIELDS.isdisjoint(printed):
+    if not isinstance(printed, dict):
         return HookResult()
     try:
         return _RESULT.validate_python(printed)

@@ -20,7 +20,7 @@ async def call_hook_handler(handler: HookHandler, given: HookInput) -> object:
         HookFailed: It raised something.
     """
     try:
-        if inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__):
+        if inspect.iscoroutinefunction(handler):
             answered: object = handler(given)
         else:
             answered = await _in_thread(handler, given)

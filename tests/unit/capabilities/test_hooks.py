@@ -314,7 +314,7 @@ async def test_hooks_change_a_result_one_after_the_other() -> None:
 async def test_the_result_of_an_observed_run_cannot_be_changed() -> None:
     recorder = Recorder(HookResult(allow=False, modified_result='new'))
     events = [event for event in HookEvent if event not in (HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE)]
-    played = await look('a', *recorder.at(*events))
+    played = await look('a', *recorder.at(*events), *recorder.at(*events))
     assert (played.output, played.texts) == ('done', ['a'])
     assert {given.tool_result for given in recorder.told} == {None, 'done'}
 

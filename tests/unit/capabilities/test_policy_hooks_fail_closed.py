@@ -209,6 +209,20 @@ async def test_an_error_of_the_library_behind_a_workspace_is_a_hook_that_cannot_
     assert 'the line is dead; the run goes on' in caplog.text
 
 
+class Hanging(StateBackend):
+    """A workspace that does not keep to the time it is given."""
+
+    async def run(self, command: Any, **options: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+async def test_a_workspace_that_hangs_is_a_hook_that_takes_too_long() -> None:
+    hook = Hook(HookEvent.PRE_TOOL_USE, command='true', timeout=0.05)
+    written, played = await note_with(hook, backend=Hanging())
+    assert written == []
+    assert 'true took longer than 0.05 s' in played.texts[0]
+
+
 async def test_one_policy_that_allows_does_not_make_up_for_one_that_breaks(tmp_path: Path) -> None:
     def allows(given: HookInput) -> HookResult:
         return HookResult()
@@ -293,4 +307,5 @@ def test_policies_cannot_be_left_to_the_model_to_load() -> None:
     policy = Hook(HookEvent.PRE_TOOL_USE, command='true')
     with pytest.raises(ValueError, match='cannot be loaded on demand'):
         HooksCapability([policy], defer_loading=True)
-    HooksCapability([Hook(HookEvent.AFTER_RUN, command='true')], defer_loading=True)
+    observers = [Hook(HookEvent.AFTER_RUN, 'true'), Hook(HookEvent.PRE_TOOL_USE, 'true', background=True)]
+    HooksCapability(observers, defer_loading=True)
