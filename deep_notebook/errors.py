@@ -10,7 +10,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ['DeepNotebookError', 'PathRefusedError', 'RecordingMissError', 'StoreError', 'UsageError', 'did_you_mean']
+__all__ = [
+    'DeepNotebookError',
+    'PathRefusedError',
+    'RecordingMissError',
+    'RunControl',
+    'SkillError',
+    'StoreError',
+    'UsageError',
+    'did_you_mean',
+]
 
 
 class DeepNotebookError(Exception):
@@ -23,6 +32,10 @@ class UsageError(DeepNotebookError):
     def _render_traceback_(self) -> list[str]:
         """Return the line that IPython shows in place of a traceback."""
         return [f'UsageError: {self}']
+
+
+class RunControl(DeepNotebookError):
+    """The base of what is raised to steer the whole run, such as a rewind; whoever catches failures lets it pass."""
 
 
 class PathRefusedError(DeepNotebookError, PermissionError):
@@ -41,6 +54,10 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 class RecordingMissError(UsageError):
     """A replayed cell asked the model something that the recording does not hold: the message says what differs."""
+
+
+class SkillError(UsageError):
+    """A skill cannot be used: the message names the file and the fix."""
 
 
 class StoreError(DeepNotebookError):

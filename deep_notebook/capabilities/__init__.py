@@ -7,16 +7,43 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
+from .context_files import ContextFilesCapability
 from .filesystem import Filesystem
+from .hooks import HooksCapability
+from .memory import MemoryCapability
+from .plan import PlanCapability
 from .python import RunPython
+from .security_hooks import SecurityHooks
+from .skills import SkillsCapability
+from .subagents import SubAgentCapability
 from .todos import Todos
 
-__all__ = ['CAPABILITIES', 'ApprovalGate', 'Filesystem', 'RunPython', 'Todos']
+__all__ = [
+    'CAPABILITIES',
+    'ApprovalGate',
+    'ContextFilesCapability',
+    'Filesystem',
+    'HooksCapability',
+    'MemoryCapability',
+    'PlanCapability',
+    'RunPython',
+    'SecurityHooks',
+    'SkillsCapability',
+    'SubAgentCapability',
+    'Todos',
+]
 
 CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'todos': Todos,
     'filesystem': Filesystem,
     'python': RunPython,
+    'skills': SkillsCapability,
+    'plan': PlanCapability,
+    'subagents': SubAgentCapability,
+    'memory': MemoryCapability,
+    'context_files': ContextFilesCapability,
+    'hooks': HooksCapability,
+    'security_hooks': SecurityHooks,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""

@@ -84,6 +84,9 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
     approver: Approver | None = None
     asked_by: str = 'main'
     """The name of the agent, for the person."""
+    parent: ApprovalGate[Any] | None = field(default=None, kw_only=True, repr=False)
+    """The gate, in the run that this one is part of, of whoever gave the agent its task: a yes to the rest of the run
+    means both."""
 
     id: str | None = field(default='approvals', kw_only=True)
     description: str | None = field(default='Ask the person before a tool writes or executes.', kw_only=True)
@@ -99,7 +102,10 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> ApprovalGate[AgentDepsT]:
         """Return a copy for one run: no approval outlives it."""
-        return replace(self)
+        gate = replace(self)
+        if self.parent is not None:
+            gate._rest = self.parent._rest
+        return gate
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """Return `toolset` behind the gate."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from pydantic_ai.messages import CapabilityEvent
 
 from .approval_types import ApprovalDecision, ApprovalRequest
 
-__all__ = ['ApprovalAskedEvent', 'ApprovalDecidedEvent', 'TodosChangedEvent']
+__all__ = [
+    'ApprovalAskedEvent',
+    'ApprovalDecidedEvent',
+    'SubagentEndedEvent',
+    'SubagentProgressEvent',
+    'SubagentStartedEvent',
+    'TodosChangedEvent',
+]
 
 
 @dataclass(kw_only=True)
@@ -31,3 +39,42 @@ class ApprovalDecidedEvent(CapabilityEvent, namespace='deep_notebook'):
 
     request: ApprovalRequest
     decision: ApprovalDecision | None
+
+
+@dataclass(kw_only=True)
+class SubagentStartedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A subagent began; `tool_call_id` is the call that gave it the task."""
+
+    task: str
+    """The id of the task, such as `t1`."""
+    name: str
+    """The subagent."""
+    prompt: str
+    """What it was told, on one line and cut short."""
+    background: bool
+
+
+@dataclass(kw_only=True)
+class SubagentProgressEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A subagent did something; `tool_call_id` is the call that gave it the task."""
+
+    task: str
+    name: str
+    line: str
+    """What it does now, such as `read_file · sales.csv · 240 lines`; replaces the line before."""
+    todos: list[dict[str, str]] | None = None
+    """Its own plan when that changed, as `{'id', 'content', 'status'}` dicts in order."""
+
+
+@dataclass(kw_only=True)
+class SubagentEndedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A subagent came to its end; `tool_call_id` is the call that gave it the task."""
+
+    task: str
+    name: str
+    status: Literal['done', 'failed', 'cancelled']
+    line: str
+    """How it ended: the first line of its answer, or what went wrong."""
+    seconds: float
+    files: list[dict[str, Any]] = field(default_factory=list)
+    """What it did to files, as its tools reported: `{'path', 'added', 'removed', 'diff'}` dicts."""

@@ -31,6 +31,9 @@ def test_the_wheel_holds_the_package_its_types_and_its_widget(built: Path) -> No
         'deep_notebook/py.typed',
         'deep_notebook/views/static/widget.js',
         'deep_notebook/views/static/widget.css',
+        'deep_notebook/bundled_skills/plotting/SKILL.md',
+        'deep_notebook/bundled_skills/plotting/chart-choice.md',
+        'deep_notebook/bundled_skills/data-cleaning/profile_csv.py',
         f'{NAME}.dist-info/licenses/LICENSE',
     } <= names
     assert [name for name in names if 'frontend' in name or 'node_modules' in name] == []

@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parents[2] / 'deep_notebook'
 
 FLOORS = {
     '_version': 0,
+    'bundled_skills': 0,
     'errors': 0,
     'masking': 0,
     'models': 0,

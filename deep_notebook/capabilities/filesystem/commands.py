@@ -7,6 +7,7 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_ai.workspaces import (
     CommandResult,
     Workspace,
+    WorkspaceCommand,
     WorkspaceOutputLimitError,
     WorkspaceTimeoutError,
 )
@@ -21,21 +22,23 @@ DEFAULT_TIMEOUT = 120
 MAX_TIMEOUT = 3600
 
 
-async def run_command(workspace: Workspace, command: str, *, timeout: int, max_chars: int) -> ToolReturn[str]:
-    """Run a line for the shell; a command that fails is a result like any other.
+async def run_command(
+    workspace: Workspace, command: WorkspaceCommand, *, timeout: int, max_chars: int
+) -> ToolReturn[str]:
+    """Run a command; one that fails is a result like any other.
 
     Args:
         workspace: Where.
-        command: The line.
+        command: A line for the shell, or a program with its arguments.
         timeout: Seconds until the command is ended.
         max_chars: The largest length of the output that is shown.
     """
-    if not command.strip():
+    if isinstance(command, str) and not command.strip():
         raise ToolFailed('The command is empty.')
     seconds = min(max(timeout, 1), MAX_TIMEOUT)
     with answering('The command could not be run'):
         try:
-            result = await workspace.run(command, shell=True, timeout=seconds)
+            result = await workspace.run(command, shell=isinstance(command, str), timeout=seconds)
         except WorkspaceTimeoutError as error:
             return _shown(error.stdout, error.stderr, f'ended after {seconds} s: it was too slow', max_chars)
         except WorkspaceOutputLimitError as error:

@@ -18,7 +18,7 @@ from pydantic_ai.workspaces import Workspace, WorkspaceBackend
 from .hashline import PastEdit
 from .places import Place, answering, locate, missing
 
-__all__ = ['Files', 'HasBackend', 'HasReadDigests', 'Memory', 'digest']
+__all__ = ['Files', 'HasBackend', 'HasReadDigests', 'Memory', 'digest', 'run_workspace']
 
 
 @runtime_checkable
@@ -48,12 +48,19 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
+def run_workspace(ctx: RunContext[Any]) -> Workspace:
+    """Return the workspace of the run or, where no capability attached one, that of `deps.backend`."""
+    if not ctx.workspace.attached and isinstance(ctx.deps, HasBackend):
+        return Workspace(ctx.deps.backend)
+    return ctx.workspace
+
+
 class Files:
     """The files of the run's workspace, for one tool call."""
 
     def __init__(self, ctx: RunContext[Any], memory: Memory) -> None:
         self.step = ctx.run_step
-        self.workspace: Workspace = ctx.workspace
+        self.workspace = run_workspace(ctx)
         self._digests = ctx.deps.read_digests if isinstance(ctx.deps, HasReadDigests) else memory.digests
         self._edits = memory.edits
 

@@ -11,6 +11,8 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from deep_notebook.capabilities.filesystem import Filesystem
+from deep_notebook.capabilities.memory import MemoryCapability
+from deep_notebook.capabilities.plan import PlanCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
 from deep_notebook.workspaces import KernelWorkspace
@@ -44,6 +46,8 @@ async def tokens(tmp_path: Path, capability: Any) -> float:
         (Filesystem(edit_format='str_replace'), 750),
         (Todos(), 220),
         (RunPython(NoRunner()), 100),
+        (MemoryCapability(), 190),
+        (PlanCapability(), 370),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:
