@@ -61,6 +61,13 @@ class Door:
         return turn
 
 
+async def ended(task_id: str) -> None:
+    """Wait until a task has ended, without asking for it."""
+    jobs = [job for job in asyncio.all_tasks() if job.get_name().startswith(f'subagent {task_id} ')]
+    if jobs:
+        await asyncio.wait(jobs)
+
+
 async def test_the_id_comes_at_once_and_the_result_by_waiting() -> None:
     door = Door()
     cast = Cast({'go': [START, door.opening(check('t1', wait=60)), 'end'], 'work': [door.hold]})
@@ -194,16 +201,37 @@ async def test_listing_shows_what_each_task_does() -> None:
 async def test_waiting_without_an_id_ends_with_the_first_news() -> None:
     door = Door()
     tasks = [*START, ('task', {'description': 'quick', 'background': True})]
-    cast = Cast(
-        {
-            'go': [tasks, door.after(check(wait=60)), door.opening('hm'), 'end'],
-            'work': [door.hold],
-            'quick': ['found'],
-        }
-    )
+
+    async def once_quick_has_ended(messages: list[ModelMessage]) -> Any:
+        await ended('t2')
+        return check(wait=60)
+
+    go = [tasks, once_quick_has_ended, door.opening('hm'), 'end']
+    cast = Cast({'go': go, 'work': [door.hold], 'quick': ['found']})
     async with asyncio.timeout(20):
         played = await perform(cast, SubAgentCapability())
     assert [line.split(' · ')[1] for line in played.texts[2].splitlines()] == ['running', 'done']
+
+
+async def test_waiting_without_an_id_is_not_for_what_the_parent_knows() -> None:
+    door = Door()
+    tasks = [*START, ('task', {'description': 'quick', 'background': True})]
+    waiting = door.opening(check(wait=60))
+    cast = Cast({'go': [tasks, check('t2', wait=60), waiting, 'end'], 'work': [door.hold], 'quick': ['found']})
+    played = await perform(cast, SubAgentCapability())
+    assert [line.split(' · ')[1] for line in played.texts[3].splitlines()] == ['done', 'done']
+
+
+async def test_a_result_does_not_break_into_the_work_of_the_parent() -> None:
+    async def go_on(messages: list[ModelMessage]) -> Any:
+        await ended('t1')
+        return check()
+
+    cast = Cast({'go': [START, go_on, check('t1'), 'end'], 'work': ['the result']})
+    played = await perform(cast, SubAgentCapability())
+    assert played.texts[1] == 't1 general · done'
+    assert played.texts[2].endswith('the result')
+    assert user_texts(played.messages) == ['go']
 
 
 async def test_waiting_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,8 +337,14 @@ async def test_a_question_of_a_child_is_put_to_the_parent_and_its_answer_reaches
 
 
 async def test_the_parent_is_told_of_a_question_without_asking() -> None:
-    go = [START, 'hm', check('t1', message='80', wait=60), 'end']
-    cast = Cast({'go': go, 'work': [ASK, lambda messages: texts_of(messages)[-1]]})
+    door = Door()
+
+    async def ask(messages: list[ModelMessage]) -> Any:
+        await door.hold(messages)
+        return ASK
+
+    go = [START, door.opening('hm'), check('t1', message='80', wait=60), 'end']
+    cast = Cast({'go': go, 'work': [ask, lambda messages: texts_of(messages)[-1]]})
     played = await perform(cast, SubAgentCapability([PLANS]), deps=AskingDeps())
     assert user_texts(played.messages)[1] == (
         "Background task t1 (subagent 'general', not the person) waits for an answer; give it with "
@@ -320,14 +354,19 @@ async def test_the_parent_is_told_of_a_question_without_asking() -> None:
     assert played.output == 'end'
 
 
+@pytest.mark.parametrize('output', [str, list[int]])
 @pytest.mark.parametrize('streamed', [False, True])
-async def test_a_question_that_nobody_answers_does_not_hang_the_run(streamed: bool) -> None:
-    cast = Cast({'go': [START, 'hm', 'no idea', 'end'], 'work': [ASK, lambda messages: texts_of(messages)[-1]]})
+async def test_a_question_that_nobody_answers_does_not_hang_the_run(streamed: bool, output: Any) -> None:
+    final = 'hm' if output is str else [('final_result', {'response': [1]})]
+    cast = Cast({'go': [START, final], 'work': [ASK, lambda messages: texts_of(messages)[-1]]})
+    agent = Agent(cast.model, capabilities=[SubAgentCapability([PLANS])], output_type=output)
     async with asyncio.timeout(20):
         if streamed:
-            messages = (await perform(cast, SubAgentCapability([PLANS]), deps=AskingDeps())).messages
+            async with agent.run_stream_events('go', deps=AskingDeps()) as stream:
+                async for _ in stream:
+                    pass
+                messages = stream.all_messages()
         else:
-            agent = Agent(cast.model, capabilities=[SubAgentCapability([PLANS])])
             messages = (await agent.run('go', deps=AskingDeps())).all_messages()
     assert 'agreed to nothing' in user_texts(messages)[-1]
 
@@ -352,7 +391,7 @@ async def test_several_questions_of_one_child_are_put_one_after_the_other() -> N
         return ' '.join(answers)
 
     config: SubAgentConfig = {'name': 'general', 'description': 'Asks.', 'toolsets': [FunctionToolset([twice])]}
-    go = [START, check('t1', wait=60), check('t1', message='1', wait=0), check('t1', message='2', wait=60), 'end']
+    go = [START, check('t1', wait=60), check('t1', message='1', wait=60), check('t1', message='2', wait=60), 'end']
     cast = Cast({'go': go, 'work': [[('twice', {})], lambda messages: texts_of(messages)[-1]]})
     deps = AskingDeps()
     async with asyncio.timeout(20):
@@ -389,18 +428,13 @@ async def test_a_run_that_is_suspended_leaves_no_task_and_can_be_resumed(mixed: 
 
 
 async def test_a_toolset_alone_reports_what_has_ended() -> None:
-    done = asyncio.Event()
-
-    def finish(messages: list[ModelMessage]) -> str:
-        done.set()
-        return 'the result'
-
     async def hm(messages: list[ModelMessage]) -> str:
-        [job] = [job for job in asyncio.all_tasks() if job.get_name() == 'subagent t1 general']
-        await asyncio.wait([job])
+        await ended('t1')
         return 'hm'
 
-    played = await perform(Cast({'go': [START, hm, 'end'], 'work': [finish]}), toolsets=[create_subagent_toolset()])
+    played = await perform(
+        Cast({'go': [START, hm, 'end'], 'work': ['the result']}), toolsets=[create_subagent_toolset()]
+    )
     assert played.output == 'end'
     assert 'the result' in user_texts(played.messages)[-1]
 
