@@ -13,33 +13,132 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .agent import create_deep_agent
-    from .deps import DeepAgentDeps, create_default_deps
+    from .capabilities.approvals import ApprovalGate
+    from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.filesystem import Filesystem
+    from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
+    from .capabilities.memory import AgentMemoryToolset, MemoryCapability
+    from .capabilities.plan import PlanCapability, create_plan_toolset
+    from .capabilities.python import RunPython
+    from .capabilities.security_hooks import SecurityHooks
+    from .capabilities.skills import (
+        BackendSkillScriptExecutor,
+        BackendSkillsDirectory,
+        LocalSkillScriptExecutor,
+        Skill,
+        SkillResource,
+        SkillsCapability,
+        SkillScript,
+        SkillsDirectory,
+        SkillsToolset,
+        SkillWrapper,
+    )
+    from .capabilities.subagents import (
+        DynamicAgentRegistry,
+        SubAgentCapability,
+        SubAgentConfig,
+        SubAgentToolset,
+        create_subagent_toolset,
+    )
+    from .capabilities.todos import Todo, Todos
+    from .deps import DeepAgentDeps, UploadedFile, create_default_deps
     from .errors import DeepNotebookError, UsageError
+    from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
 _HOMES = {
+    'AgentMemoryToolset': 'capabilities.memory',
+    'ApprovalGate': 'capabilities.approvals',
+    'BUILTIN_STYLES': 'styles',
     'BackendProtocol': 'workspaces',
+    'BackendSkillScriptExecutor': 'capabilities.skills',
+    'BackendSkillsDirectory': 'capabilities.skills',
+    'ContextFilesCapability': 'capabilities.context_files',
+    'ContextToolset': 'capabilities.context_files',
     'DeepAgentDeps': 'deps',
     'DeepNotebookError': 'errors',
+    'DynamicAgentRegistry': 'capabilities.subagents',
+    'Filesystem': 'capabilities.filesystem',
+    'Hook': 'capabilities.hooks',
+    'HookEvent': 'capabilities.hooks',
+    'HookInput': 'capabilities.hooks',
+    'HookResult': 'capabilities.hooks',
+    'HooksCapability': 'capabilities.hooks',
     'KernelWorkspace': 'workspaces',
+    'LocalSkillScriptExecutor': 'capabilities.skills',
+    'MemoryCapability': 'capabilities.memory',
+    'OutputStyle': 'styles',
+    'PlanCapability': 'capabilities.plan',
+    'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
+    'SecurityHooks': 'capabilities.security_hooks',
+    'Skill': 'capabilities.skills',
+    'SkillResource': 'capabilities.skills',
+    'SkillScript': 'capabilities.skills',
+    'SkillWrapper': 'capabilities.skills',
+    'SkillsCapability': 'capabilities.skills',
+    'SkillsDirectory': 'capabilities.skills',
+    'SkillsToolset': 'capabilities.skills',
     'StateBackend': 'workspaces',
+    'SubAgentCapability': 'capabilities.subagents',
+    'SubAgentConfig': 'capabilities.subagents',
+    'SubAgentToolset': 'capabilities.subagents',
+    'Todo': 'capabilities.todos',
+    'Todos': 'capabilities.todos',
+    'UploadedFile': 'deps',
     'UsageError': 'errors',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
+    'create_plan_toolset': 'capabilities.plan',
+    'create_subagent_toolset': 'capabilities.subagents',
 }
 
 __all__ = [
+    'BUILTIN_STYLES',
+    'AgentMemoryToolset',
+    'ApprovalGate',
     'BackendProtocol',
+    'BackendSkillScriptExecutor',
+    'BackendSkillsDirectory',
+    'ContextFilesCapability',
+    'ContextToolset',
     'DeepAgentDeps',
     'DeepNotebookError',
+    'DynamicAgentRegistry',
+    'Filesystem',
+    'Hook',
+    'HookEvent',
+    'HookInput',
+    'HookResult',
+    'HooksCapability',
     'KernelWorkspace',
+    'LocalSkillScriptExecutor',
+    'MemoryCapability',
+    'OutputStyle',
+    'PlanCapability',
+    'RunPython',
     'SandboxProtocol',
+    'SecurityHooks',
+    'Skill',
+    'SkillResource',
+    'SkillScript',
+    'SkillWrapper',
+    'SkillsCapability',
+    'SkillsDirectory',
+    'SkillsToolset',
     'StateBackend',
+    'SubAgentCapability',
+    'SubAgentConfig',
+    'SubAgentToolset',
+    'Todo',
+    'Todos',
+    'UploadedFile',
     'UsageError',
     '__version__',
     'create_deep_agent',
     'create_default_deps',
+    'create_plan_toolset',
+    'create_subagent_toolset',
     'load_ipython_extension',
     'unload_ipython_extension',
 ]
