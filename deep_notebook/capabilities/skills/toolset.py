@@ -76,7 +76,8 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         id: str | None = 'skills',
     ) -> None:
         super().__init__(id=id)
-        self._given = [skill.to_skill() if isinstance(skill, SkillWrapper) else skill for skill in skills or ()]
+        given = [skill.to_skill() if isinstance(skill, SkillWrapper) else skill for skill in skills or ()]
+        self._given = _checked_skills(given, validate=validate)
         self._directories = [
             SkillsDirectory(each, validate=validate, max_depth=max_depth) if isinstance(each, (str, Path)) else each
             for each in (default_directories() if directories is None else directories)
@@ -85,7 +86,6 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         self._template = _checked_template(instruction_template)
         self._excluded = _checked_names(exclude_tools or ())
         self._found: FoundSkills | None = None
-        self._check_given()
         run: Callable[..., Any] = self.run_skill_script
         tools: list[Tool[AgentDepsT]] = [
             *(Tool(read, metadata={**READ}) for read in (self.list_skills, self.load_skill, self.read_skill_resource)),
@@ -122,8 +122,7 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         wrapper = SkillWrapper(function)
         skill = wrapper.to_skill()
         skill.resources, skill.scripts = wrapper.resources, wrapper.scripts
-        self._given.append(skill)
-        self._check_given()
+        self._given = _checked_skills([*self._given, skill], validate=self._validate)
         return wrapper
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart] | None:
@@ -269,14 +268,6 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         elsewhere = any(directory.script_executor for directory in self._directories)
         return tool if in_code or elsewhere or runs_commands(run_workspace(ctx)) else None
 
-    def _check_given(self) -> None:
-        names = FoundSkills()
-        names.add(self._given)
-        if names.problems:
-            raise SkillError(names.problems[0])
-        for skill in self._given if self._validate else ():
-            check_skill(skill.name, skill.description, where=f'the skill {skill.name!r}')
-
 
 def _script(skill: Skill, name: str) -> SkillScript:
     for script in skill.scripts:
@@ -307,6 +298,16 @@ async def _digest(skill: Skill) -> str:
 def _as_new_file(path: str, text: str) -> str:
     lines = text.removesuffix('\n').split('\n')
     return '\n'.join(['--- /dev/null', f'+++ b/{path}', f'@@ -0,0 +1,{len(lines)} @@', *(f'+{line}' for line in lines)])
+
+
+def _checked_skills(skills: list[Skill], *, validate: bool) -> list[Skill]:
+    names = FoundSkills()
+    names.add(skills)
+    if names.problems:
+        raise SkillError(names.problems[0])
+    for skill in skills if validate else ():
+        check_skill(skill.name, skill.description, where=f'the skill {skill.name!r}')
+    return skills
 
 
 def _checked_template(template: str | None) -> str:

@@ -61,6 +61,18 @@ class Door:
         return turn
 
 
+@dataclass
+class AskingDeps(Deps):
+    ask_user: Any = None
+
+    def clone_for_subagent(self, max_depth: int = 0) -> AskingDeps:
+        return AskingDeps(backend=self.backend, ask_user=self.ask_user)
+
+
+ASK = [('ask_user', {'question': 'Which port?', 'options': [{'label': '80'}, {'label': '443', 'recommended': True}]})]
+PLANS: SubAgentConfig = {'name': 'general', 'description': 'Asks.', 'capabilities': [PlanCapability()]}
+
+
 async def ended(task_id: str) -> None:
     """Wait until a task has ended, without asking for it."""
     jobs = [job for job in asyncio.all_tasks() if job.get_name().startswith(f'subagent {task_id} ')]
@@ -132,31 +144,33 @@ async def test_a_report_cannot_pose_as_the_person() -> None:
     assert user_texts(played.messages)[1].endswith('\n</subagent_report>')
 
 
-async def test_the_stream_goes_on_while_the_run_waits_for_tasks_at_its_end() -> None:
-    asked = asyncio.Event()
+@pytest.mark.parametrize('asks', [False, True], ids=['works', 'asks first'])
+async def test_the_stream_goes_on_while_the_run_waits_for_tasks_at_its_end(asks: bool) -> None:
+    """Or nobody would see the question that the run waits for."""
+    shown = asyncio.Event()
 
     class Person:
         async def decide(self, request: ApprovalRequest) -> ApprovalDecision:
             async with asyncio.timeout(10):
-                await asked.wait()
+                await shown.wait()
             return ApprovalDecision(verdict='approve')
 
     def see(event: Any) -> None:
         if isinstance(event, ApprovalAskedEvent):
-            asked.set()
+            shown.set()
 
     door = Door()
     write = [('write_file', {'path': 'a', 'content': 'x'})]
 
-    async def ask(messages: list[ModelMessage]) -> Any:
+    async def begin(messages: list[ModelMessage]) -> Any:
         await door.hold(messages)
-        return write
+        return ASK if asks else write
 
-    cast = Cast({'go': [START, door.opening('hm'), 'end'], 'work': [ask, 'written']})
-    deps = Deps()
-    played = await perform(cast, SubAgentCapability(), ApprovalGate(approver=Person()), deps=deps, on_event=see)
+    cast = Cast({'go': [START, door.opening('hm'), 'end'], 'work': [begin, *([write] if asks else []), 'written']})
+    capabilities = SubAgentCapability([PLANS]), ApprovalGate[Any](approver=Person())
+    played = await perform(cast, *capabilities, deps=AskingDeps(), on_event=see)
     assert played.output == 'end'
-    assert 'written' in user_texts(played.messages)[1]
+    assert 'written' in user_texts(played.messages)[-1]
     [ended] = played.events_of(SubagentEndedEvent)
     assert (ended.tool_call_id, ended.capability_id) == ('1.1', 'subagents')
     assert [file['path'] for file in ended.files] == ['a']
@@ -307,18 +321,6 @@ async def test_an_unknown_task_is_a_failed_result_that_names_those_there_are(arg
 async def test_without_tasks_there_is_nothing_to_see() -> None:
     played = await perform(Cast({'go': [check(wait=60), 'end']}), SubAgentCapability())
     assert played.texts == ['There are no background tasks.']
-
-
-@dataclass
-class AskingDeps(Deps):
-    ask_user: Any = None
-
-    def clone_for_subagent(self, max_depth: int = 0) -> AskingDeps:
-        return AskingDeps(backend=self.backend, ask_user=self.ask_user)
-
-
-ASK = [('ask_user', {'question': 'Which port?', 'options': [{'label': '80'}, {'label': '443', 'recommended': True}]})]
-PLANS: SubAgentConfig = {'name': 'general', 'description': 'Asks.', 'capabilities': [PlanCapability()]}
 
 
 async def test_a_question_of_a_child_is_put_to_the_parent_and_its_answer_reaches_the_child() -> None:

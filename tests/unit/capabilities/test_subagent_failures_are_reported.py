@@ -92,6 +92,19 @@ async def test_what_concerns_the_whole_run_is_never_swallowed(error: Exception, 
         await perform(cast(background=background), SubAgentCapability([fails_with(error)]))
 
 
+async def test_what_concerns_the_whole_run_stops_the_parent_before_its_next_request() -> None:
+    async def look() -> str:
+        [job] = [job for job in asyncio.all_tasks() if job.get_name() == 'subagent t1 helper']
+        await asyncio.wait([job])
+        return 'seen'
+
+    script = cast(background=True)
+    script.scripts['go'] = [[script.scripts['go'][0][0], ('look', {})], [('look', {})], 'end']
+    with pytest.raises(Rewind):
+        await perform(script, SubAgentCapability([fails_with(Rewind('back'))]), toolsets=[FunctionToolset([look])])
+    assert len(script.requests_of('go')) == 1
+
+
 async def test_check_subagent_raises_what_concerns_the_whole_run() -> None:
     script = cast(background=True)
     script.scripts['go'] = [script.scripts['go'][0], [('check_subagent', {'wait': 60})], 'end']

@@ -44,12 +44,19 @@ async def used(root: Path, name: str, *, local: bool) -> Played:
 @pytest.mark.parametrize('local', [False, True])
 @pytest.mark.parametrize(
     'target',
-    ['../../../secret.py', '../two/secret.py', '{root}/secret.py', '{root}/../outside.py', '../../../../outside.py'],
+    [
+        '../../../secret.py',
+        '../two/secret.py',
+        '../one-more/secret.py',
+        '{root}/secret.py',
+        '{root}/../outside.py',
+        '../../../../outside.py',
+    ],
 )
 async def test_a_link_to_a_file_is_not_followed_out(root: Path, target: str, local: bool) -> None:
-    two = root / '.deep/skills/two'
-    two.mkdir()
-    (two / 'secret.py').write_text(f'print("{SECRET}")')
+    for other in ('two', 'one-more'):
+        (root / '.deep/skills' / other).mkdir()
+        (root / '.deep/skills' / other / 'secret.py').write_text(f'print("{SECRET}")')
     (root / '.deep/skills/one/link.py').symlink_to(target.format(root=root))
     played = await used(root, 'link.py', local=local)
     assert [part.outcome for part in played.returns] == ['failed', 'failed']
@@ -77,6 +84,25 @@ async def test_a_link_that_appears_after_the_search_is_not_followed_out(root: Pa
     assert [part.outcome for part in played.returns] == ['success', 'failed', 'failed']
     assert 'leads out of' in played.texts[1]
     assert SECRET not in ''.join(played.texts)
+
+
+class Swapping(KernelWorkspace):
+    """A link in it changes right after it was looked at."""
+
+    async def realpath(self, path: str) -> str:
+        real = await super().realpath(path)
+        link = Path(path)
+        if link.is_symlink():
+            link.unlink()
+            link.symlink_to('../../../secret.py')
+        return real
+
+
+async def test_a_link_that_changes_after_the_look_shows_what_was_looked_at(root: Path) -> None:
+    (root / '.deep/skills/one/link.py').symlink_to('run.py')
+    call = ('read_skill_resource', {'skill_name': 'one', 'resource_name': 'link.py'})
+    played = await play([call], capabilities=[SkillsCapability()], deps=Deps(Swapping(root)))
+    assert played.texts == ['print("ran")']
 
 
 async def test_a_link_inside_the_skill_works(root: Path) -> None:

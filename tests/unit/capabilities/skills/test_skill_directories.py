@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pydantic_ai.workspaces import Workspace
+from pydantic_ai.workspaces import FileEntry, Workspace
 
 from deep_notebook.capabilities.skills import (
     BackendSkillsDirectory,
@@ -174,6 +176,27 @@ async def test_a_backend_in_memory_holds_skills() -> None:
     assert directory.problems[0].startswith('skills/bad/SKILL.md: it has no front matter')
     assert names(await BackendSkillsDirectory(backend, '/else').get_skills()) == ['two']
     assert (await directory.load_skill('one')).content == 'Do.'
+
+
+class Locked(StateBackend):
+    async def list_dir(self, path: str) -> Sequence[FileEntry]:
+        if path.endswith('locked'):
+            raise PermissionError(errno.EACCES, 'Permission denied')
+        return await super().list_dir(path)
+
+
+async def test_a_directory_that_cannot_be_read_keeps_no_skill_away() -> None:
+    backend = Locked({'/skills/one/SKILL.md': text_of('one').encode(), '/skills/locked/two/SKILL.md': b''})
+    directory = BackendSkillsDirectory(backend)
+    assert names(await directory.get_skills()) == ['one']
+    assert directory.problems == ['skills/locked: it cannot be read: Permission denied.']
+
+
+def test_a_home_directory_is_not_spelled_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('HOME', str(tmp_path))
+    write_skill(tmp_path, 'mine/one')
+    (skill,) = SkillsDirectory('~/mine').get_skills()
+    assert skill.uri == '~/mine/one'
 
 
 async def test_in_a_persons_directory_skills_are_in_the_agents_spot(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def matter(*lines: str, content: str = 'Do.') -> str:
             matter('name: unit', 'description: d'), "its name is 'unit', but its directory 'units': make them the same"
         ),
         Case(matter('name: units'), "it has no description: add 'description: …', what it is for"),
+        Case(matter('name: units', 'description: "  "'), 'it has no description'),
         Case(matter('name: units', 'description: [a, b]'), 'it has no description'),
         Case(matter('name: units', 'description: ' + 'd' * 1025), 'has 1,025 characters: shorten it to 1,024.'),
         Case(matter('name: units', 'description: d', content=' \n'), 'there are no instructions: write them below'),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from deep_notebook.capabilities.skills import (
     SkillWrapper,
     texts,
 )
+from deep_notebook.capabilities.skills.executors import ScriptArgs, command_line
 from deep_notebook.errors import SkillError, UsageError
 from deep_notebook.workspaces import KernelWorkspace, StateBackend
 from harness.play import Deps, Played, play
@@ -143,6 +145,24 @@ async def test_a_script_runs_in_the_workspace_with_its_arguments(tmp_path: Path)
     assert played.returns[0].metadata == {'summary': 'show.py · 2 lines'}
 
 
+async def test_a_script_runs_with_the_python_of_the_kernel(tmp_path: Path) -> None:
+    (write_skill(tmp_path, 'units') / 'which.py').write_text('import sys\nprint(sys.executable)')
+    played = await used(Deps(KernelWorkspace(tmp_path)), run('units', 'which.py'))
+    assert played.texts[0].startswith(sys.executable)
+
+
+@pytest.mark.parametrize(
+    ('args', 'words'),
+    [
+        (None, []),
+        ([1.5, True, None, {'a': 'é'}, '-x'], ['1.5', 'true', 'null', '{"a": "é"}', '-x']),
+        ({'a': {'b': 1}, 'c': '', 'd': []}, ['--a={"b": 1}', '--c=']),
+    ],
+)
+def test_arguments_become_words(args: Any, words: list[str]) -> None:
+    assert command_line(args) == words
+
+
 async def test_a_script_that_fails_is_a_result(tmp_path: Path) -> None:
     (write_skill(tmp_path, 'units') / 'fail.py').write_text('print(1)\nraise SystemExit("no")')
     played = await used(Deps(KernelWorkspace(tmp_path)), run('units', 'fail.py'), run('units', 'fail.py', ['a\0b']))
@@ -230,11 +250,21 @@ async def test_what_does_not_exist_is_answered_with_what_does(
 async def test_a_skill_that_is_written_in_a_run_can_be_used_in_it(tmp_path: Path) -> None:
     def written(returns: object) -> list[tuple[str, dict[str, Any]]]:
         write_skill(tmp_path, 'units')
-        return [load('units')]
+        return [load('units'), ('list_skills', {})]
 
     deps = Deps(KernelWorkspace(tmp_path))
     played = await play([load('units')], written, capabilities=[SkillsCapability()], deps=deps)
-    assert [part.outcome for part in played.returns] == ['failed', 'success']
+    assert [part.outcome for part in played.returns] == ['failed', 'success', 'success']
+
+
+async def test_a_list_of_skills_is_as_new_as_its_call(tmp_path: Path) -> None:
+    def written(returns: object) -> list[tuple[str, dict[str, Any]]]:
+        write_skill(tmp_path, 'units')
+        return [('list_skills', {})]
+
+    deps = Deps(KernelWorkspace(tmp_path))
+    played = await play([('list_skills', {})], written, capabilities=[SkillsCapability()], deps=deps)
+    assert ['- units: ' in text for text in played.texts] == [False, True]
 
 
 async def test_without_commands_scripts_are_not_offered_but_all_else_is(tmp_path: Path) -> None:
@@ -288,11 +318,20 @@ async def test_a_script_of_a_sandbox_runs_there() -> None:
 
 async def test_skills_of_another_backend_run_there_whatever_the_workspace_is() -> None:
     sandbox = Sandbox(dict(UNITS))
-    directories = [BackendSkillsDirectory(sandbox)]
     executor = LocalSkillScriptExecutor()
-    directories.append(BackendSkillsDirectory(StateBackend(), script_executor=executor))
+    directories = [BackendSkillsDirectory(sandbox), BackendSkillsDirectory(StateBackend(), script_executor=executor)]
     played = await used(Deps(StateBackend()), run('units', 'go.py'), directories=directories)
     assert played.texts == ['ran\n[exit code 0]']
+
+
+async def test_a_directory_can_say_how_its_scripts_run(tmp_path: Path) -> None:
+    class Recorder:
+        async def run(self, script_path: str, args: ScriptArgs = None) -> str:
+            return f'{script_path} {args}'
+
+    directory = BackendSkillsDirectory(StateBackend(dict(UNITS)), script_executor=Recorder())
+    played = await used(Deps(StateBackend()), run('units', 'go.py', ['a']), directories=[directory])
+    assert played.texts == ["/skills/units/go.py ['a']"]
 
 
 async def test_where_no_commands_run_a_script_file_says_so() -> None:
@@ -315,6 +354,7 @@ async def test_without_a_workspace_there_are_the_bundled_skills() -> None:
     tools, instructions, _ = await first_request(SkillsCapability(), None)
     assert tools == TOOLS[:3]
     assert '- plotting: ' in instructions
+    assert 'Not usable' not in (await used(None, ('list_skills', {}))).texts[0]
 
 
 def converting() -> SkillWrapper:
@@ -331,6 +371,11 @@ def converting() -> SkillWrapper:
     async def convert(ctx: RunContext[Any], value: float, unit: str = 'm') -> str:
         """Convert a value."""
         return f'{value} {unit} for {type(ctx.deps).__name__}'
+
+    @wrapper.resource
+    def about() -> str:
+        """Where the numbers are from."""
+        return 'SI.'
 
     @wrapper.resource(name='table.md', description='All units.')
     def table(rows: int = 2) -> str:
@@ -366,6 +411,7 @@ Scripts, for run_skill_script:
 - convert: Convert a value. (arguments: value, unit)
 
 Resources, for read_skill_resource:
+- about: Where the numbers are from.
 - table.md: All units. (arguments: rows)\
 """,
             '2.0 m for Deps',
@@ -373,7 +419,7 @@ Resources, for read_skill_resource:
             'number.',
             'convert takes its arguments by name: value, unit.',
             'row\n',
-            "The skill unit-conversion has no resource 'convert'. It has: table.md.",
+            "The skill unit-conversion has no resource 'convert'. It has: about, table.md.",
         ]
     )
 
@@ -411,6 +457,8 @@ async def test_a_toolset_takes_skills_as_a_decorator_and_on_its_own() -> None:
         'hello Ada',
         'else',
     ]
+    with pytest.raises(SkillError, match="called 'greeting' too"):
+        toolset.skill(greeting.function)
     assert '- greeting: Greet people.' in (await first_request(None, Deps(), toolsets=[toolset]))[1]
 
 
@@ -488,6 +536,21 @@ async def test_the_instructions_can_be_ones_own(tmp_path: Path) -> None:
         instruction_template='{You} have:\n{skills_list}\nUse them.',
     )
     assert (await first_request(capability, Deps()))[1] == '{You} have:\n- one: First.\nUse them.'
+
+
+async def test_ones_own_instructions_are_given_whatever_is_left_out() -> None:
+    capability = SkillsCapability(
+        skills=[Skill('one', 'First.', 'x')],
+        directories=[],
+        instruction_template='Ask for:\n{skills_list}',
+        exclude_tools=['load_skill'],
+    )
+    assert (await first_request(capability, Deps()))[1] == 'Ask for:\n- one: First.'
+
+
+def test_only_scripts_run_alone() -> None:
+    tools = SkillsCapability().get_toolset().tools
+    assert [name for name in TOOLS if tools[name].sequential] == ['run_skill_script']
 
 
 @pytest.mark.parametrize('exclude', [[], ['list_skills']])
