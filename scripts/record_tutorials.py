@@ -140,7 +140,7 @@ def run(path: Path) -> None:
         for output in cell.get('outputs', ()):
             if output.output_type == 'stream':
                 output.text = output.text.replace(str(place), SHOWN_PLACE)
-    notebook.metadata.language_info = {'name': 'python'}
+    notebook.metadata.language_info = {'name': 'python', 'pygments_lexer': 'ipython3'}
     nbformat.write(notebook, path)
     print(f'{path.stem}: ran')
 
