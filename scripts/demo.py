@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import shutil
 import sys
 import time
@@ -20,7 +21,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 PLACE = Path('build/demo')
-NOT_COPIED = ('.deep', '.ipynb_checkpoints')
+NOT_COPIED = ('.deep', '.ipynb_checkpoints', '__pycache__', 'out')
 SHOWN_LINES = 24
 """How much of a written file is shown."""
 QUIET_KERNEL = ['--log-level=ERROR']
@@ -51,23 +52,26 @@ def main() -> int:
     for path, text in contents().items():
         if before.get(path) != text:
             show_file(path, text)
-    print(f'\n{heading("The executed notebook")}\n  {target}')
+    print(f'\n{heading("The executed notebook")}\n  {target} (to open it: make lab NOTEBOOKS={PLACE})')
     if failure:
         print(f'The notebook stopped at an error ({failure}).', file=sys.stderr)
         return 1
-    print(f'\nNow you: make lab, then open {source.name}.')
+    print(f'\n{heading("Now you")}\n  make lab, then open {source.name}')
     return 0
 
 
 async def run(notebook: nbformat.NotebookNode) -> None:
-    """Execute `notebook` in place, showing each code cell and what came of it."""
+    """Execute `notebook` in place, showing its headings, each code cell and what came of it."""
     client = NotebookClient(notebook, kernel_name='python3', timeout=None, resources={'metadata': {'path': str(PLACE)}})
     client.extra_arguments = QUIET_KERNEL
     async with client.async_setup_kernel():
         for index, cell in enumerate(notebook.cells):
+            if cell.cell_type == 'markdown':
+                for title in re.findall(r'^#+ (.+)', cell.source, re.MULTILINE):
+                    print(f'\n{heading(title)}')
             if cell.cell_type != 'code' or not cell.source.strip():
                 continue
-            print(f'\n{heading(f"Cell {index + 1}")}\n{indented(cell.source)}')
+            print(f'\n{indented(cell.source, "  > ")}')
             clock = asyncio.create_task(tick()) if TERMINAL else None
             try:
                 await client.async_execute_cell(cell, index)
@@ -118,9 +122,9 @@ def heading(text: str) -> str:
     return f'\x1b[1m{text}\x1b[0m' if TERMINAL else text
 
 
-def indented(text: str) -> str:
-    """Return `text` with each line moved in by two."""
-    return '\n'.join(f'  {line}'.rstrip() for line in text.splitlines())
+def indented(text: str, margin: str = '  ') -> str:
+    """Return `text` with `margin` before each line."""
+    return '\n'.join(f'{margin}{line}'.rstrip() for line in text.splitlines())
 
 
 if __name__ == '__main__':
