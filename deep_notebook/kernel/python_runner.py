@@ -69,7 +69,9 @@ class KernelPython:
         tracebacks: list[str] = []
 
         def keep(etype: Any, value: Any, lines: list[str]) -> None:
-            tracebacks.append('\n'.join(lines))
+            # The number is that of the %%deep cell, which means nothing to the model and changes from run to run.
+            text = _ESCAPE_CODES.sub('', '\n'.join(lines))
+            tracebacks.append(text.replace(f'Cell In[{shell.execution_count}]', 'Your code'))
 
         shell = self._shell
         shell._showtraceback = keep

@@ -64,3 +64,14 @@ def test_a_run_that_a_limit_stopped_is_recorded_and_continued(kernel: RealKernel
         assert limited.error is not None
         assert limited.error.value.startswith('Stopped after 2 requests')
         assert '2 results' in goes_on.displays[-1]['text/plain']
+
+
+def test_an_error_of_the_code_is_the_same_in_every_cell(kernel: RealKernel) -> None:
+    deep(kernel, "model = script(call('run_python', code='x = 1\\n1 / 0'), lambda m: str(returns(m)[-1].content))")
+    recorded = kernel.run('%%deep --new -m model --approve auto --record tale\nDivide.', allow_stdin=False)
+    assert 'Your code, line 2' in recorded.displays[-1]['text/plain']
+
+    kernel.run('1')
+    replayed = kernel.run('%%deep --new --approve auto --replay tale\nDivide.', allow_stdin=False)
+
+    assert replayed.status == 'ok', replayed.error
