@@ -75,6 +75,6 @@ async def test_headless_is_denied_and_does_not_hang(tmp_path: Path, gate: Approv
     cast = delegating(background)
     played = await run(cast, gate, tmp_path)
     [denied] = texts_of(cast.requests_of('report')[-1].messages)
-    assert denied.startswith('denied: nobody is here to approve write_file')
+    assert denied.startswith('write_file needs an approval that nobody can give')
     assert isinstance(played.output, str)
     assert names(tmp_path) == []

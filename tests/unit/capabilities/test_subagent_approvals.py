@@ -234,7 +234,7 @@ async def test_a_gate_of_a_given_agents_own_is_not_opened_by_its_parent(tmp_path
     )
     assert (names(tmp_path) == ['a']) == (case.holds == 'written')
     assert (len(person.asked) == 1) == (case.holds == 'asked')
-    assert ('denied: nobody' in played.texts[0]) == (case.holds == 'denied')
+    assert ('an approval that nobody can give' in played.texts[0]) == (case.holds == 'denied')
 
 
 async def test_changed_text_that_cannot_be_used_is_shown_as_denied(tmp_path: Path) -> None:
