@@ -75,6 +75,7 @@ async def test_headless_is_denied_and_does_not_hang(tmp_path: Path, gate: Approv
     cast = delegating(background)
     played = await run(cast, gate, tmp_path)
     [denied] = texts_of(cast.requests_of('report')[-1].messages)
-    assert denied.startswith('write_file needs an approval that nobody can give')
+    assert 'nobody' in denied
+    assert 'write_file' in denied
     assert isinstance(played.output, str)
     assert names(tmp_path) == []
