@@ -21,7 +21,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 PLACE = Path('build/demo')
-NOT_COPIED = ('.deep', '.ipynb_checkpoints', '__pycache__', 'out')
+NOT_SHOWN = ('.deep', '.ipynb_checkpoints', '__pycache__')
+NOT_COPIED = (*NOT_SHOWN, 'out')
 SHOWN_LINES = 24
 """How much of a written file is shown."""
 QUIET_KERNEL = ['--log-level=ERROR']
@@ -65,13 +66,15 @@ async def run(notebook: nbformat.NotebookNode) -> None:
     client = NotebookClient(notebook, kernel_name='python3', timeout=None, resources={'metadata': {'path': str(PLACE)}})
     client.extra_arguments = QUIET_KERNEL
     async with client.async_setup_kernel():
+        titles: list[str] = []
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type == 'markdown':
-                for title in re.findall(r'^#+ (.+)', cell.source, re.MULTILINE):
-                    print(f'\n{heading(title)}')
+                titles += re.findall(r'^#+ (.+)', cell.source, re.MULTILINE)
             if cell.cell_type != 'code' or not cell.source.strip():
                 continue
-            print(f'\n{indented(cell.source, "  > ")}')
+            print(''.join(f'\n{heading(title)}\n' for title in titles))
+            print(indented(cell.source, '  > '))
+            titles.clear()
             clock = asyncio.create_task(tick()) if TERMINAL else None
             try:
                 await client.async_execute_cell(cell, index)
@@ -105,7 +108,7 @@ def contents() -> dict[Path, bytes]:
     return {
         path: path.read_bytes()
         for path in sorted(PLACE.rglob('*'))
-        if path.is_file() and path.suffix != '.ipynb' and not set(NOT_COPIED) & set(path.parts)
+        if path.is_file() and path.suffix != '.ipynb' and not set(NOT_SHOWN) & set(path.parts)
     }
 
 
