@@ -153,7 +153,7 @@ def test_code_names_a_secret(code: str) -> None:
         ),
         *("re.sub('.*', '', x)", "re.match('.e.*', x)", "glob('*.csv')", "print('the .env file is missing')"),
         *('!pip install python-dotenv', '%timeit f()', '%matplotlib inline', '%%time\nf()', "os.environ['HOME']"),
-        *("'''Text on\n.env\n'''", 'x = 10\n%time x', 'ls = [1]\nls'),
+        *('```python\n# see .env\nf()\n```', "'''Text on\n.env\n'''", 'x = 10\n%time x', 'ls = [1]\nls'),
     ],
 )
 def test_code_names_no_secret(code: str) -> None:
