@@ -79,20 +79,8 @@ _SHELL_WORDS = frozenset(
 """What IPython takes for a command or a magic at the beginning of a line, also without `!` or `%`."""
 _RUNNERS = frozenset(
     {'Popen', 'call', 'check_call', 'check_output', 'create_subprocess_exec', 'create_subprocess_shell', 'eval', 'exec'}
-    | {
-        'execv',
-        'execve',
-        'execvp',
-        'getoutput',
-        'getstatusoutput',
-        'glob',
-        'iglob',
-        'popen',
-        'rglob',
-        'run',
-        'run_cell',
-    }
-    | {'run_cell_magic', 'run_line_magic', 'spawnl', 'spawnv', 'system', 'system_piped'}
+    | {'execv', 'execve', 'execvp', 'getoutput', 'getstatusoutput', 'glob', 'iglob', 'popen', 'rglob', 'run'}
+    | {'run_cell', 'run_cell_magic', 'run_line_magic', 'spawnl', 'spawnv', 'system', 'system_piped'}
 )
 """Functions that run commands or code, or expand patterns of file names."""
 _READERS = frozenset({'load_dotenv', 'dotenv_values', 'find_dotenv', 'get_password'})
