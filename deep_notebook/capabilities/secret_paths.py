@@ -79,10 +79,10 @@ _SHELL_WORDS = frozenset(
 """What IPython takes for a command or a magic at the beginning of a line, also without `!` or `%`."""
 _RUNNERS = frozenset(
     {'Popen', 'call', 'check_call', 'check_output', 'create_subprocess_exec', 'create_subprocess_shell', 'eval', 'exec'}
-    | {'execv', 'execve', 'execvp', 'getoutput', 'getstatusoutput', 'popen', 'run', 'run_cell', 'run_cell_magic'}
-    | {'run_line_magic', 'spawnl', 'spawnv', 'system', 'system_piped'}
+    | {'execv', 'execve', 'execvp', 'getoutput', 'getstatusoutput', 'glob', 'iglob', 'popen', 'rglob', 'run'}
+    | {'run_cell', 'run_cell_magic', 'run_line_magic', 'spawnl', 'spawnv', 'system', 'system_piped'}
 )
-_GLOBBERS = frozenset({'glob', 'iglob', 'rglob'})
+"""Functions that run commands or code, or expand patterns of file names."""
 _READERS = frozenset({'load_dotenv', 'dotenv_values', 'find_dotenv', 'get_password'})
 
 
@@ -169,11 +169,10 @@ class SecretPaths:
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, 'id', '')
         if name in _READERS:
             return Secret(name, 'a function that reads secrets')
-        if name not in _RUNNERS | _GLOBBERS:
+        if name not in _RUNNERS:
             return None
-        look = self.in_glob if name in _GLOBBERS else self.in_command
         texts = (_constant(node) for argument in _arguments(call) for node in ast.walk(argument))
-        return next((found for text in texts if text is not None and (found := look(text)) is not None), None)
+        return next((found for text in texts if text and (found := self.in_command(text)) is not None), None)
 
     def _in_wildcards(self, pattern: str) -> Secret | None:
         parts = [part for part in _normal(pattern).split('/') if part]

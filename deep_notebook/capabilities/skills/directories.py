@@ -168,7 +168,7 @@ class BackendSkillsDirectory:
         where = workspace if self.backend is None else Workspace(self.backend)
         if where is None:
             raise ValueError('a BackendSkillsDirectory without a backend can only be searched in a run')
-        if not where.attached or not (isinstance(where.backend, SupportsFilesystem) or runs_commands(where)):
+        if not (isinstance(where.backend, SupportsFilesystem) or runs_commands(where)):
             return FoundSkills()
         found = FoundSkills()
         try:

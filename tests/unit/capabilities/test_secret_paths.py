@@ -92,7 +92,7 @@ def test_a_pattern_is_after_nothing_special(pattern: str) -> None:
         *('cat ~/.ssh/id_rsa', 'cd ~/.ssh; ls', 'tar c .aws', 'scp host:.ssh/id_rsa .', 'cat "$HOME/.aws/credentials"'),
         *('cat {.env,a}', 'find . -name "*.pem"', 'rg --hidden KEY .env.local', 'cat /proc/1/environ', 'base64 a.key'),
         *('gh auth token', 'aws configure get x', 'kubectl config view --raw', 'gcloud auth print-access-token'),
-        *("cat .env 'unbalanced", 'cat\t.env', 'a\nb\ncat .env', 'type config\\.env'),
+        *("cat .env 'unbalanced", 'cat\t.env', 'a\nb\ncat .env', 'echo a#b; cat .env', 'type config\\.env'),
     ],
 )
 def test_a_command_names_a_secret(command: str) -> None:
@@ -116,13 +116,19 @@ def test_a_command_names_no_secret(command: str) -> None:
     [
         *("open('.env')", 'open(".e" + "nv").read()', "Path.home() / '.ssh' / 'id_rsa'", "open(f'{home}/.aws/config')"),
         *("p = 'app/.env'\nopen(p)", "os.path.join(root, '.env')", "open(b'.env')", "pd.read_csv('server.pem')"),
-        *("glob.glob('*.pem')", "Path('.').rglob('.en*')", 'load_dotenv()', 'dotenv.dotenv_values()'),
+        *(
+            "glob.glob('*.pem')",
+            "Path('.').rglob('.en*')",
+            'open(f"{name}.pem")',
+            'load_dotenv()',
+            'dotenv.dotenv_values()',
+        ),
         *(
             "os.system('cat .env')",
             "subprocess.run(['cat', '.e*'])",
             'subprocess.run(\'sh -c "cat id_rsa"\', shell=True)',
         ),
-        *('!cat .env', 'x = !cat .env', '%load .env', '%pycat .env', '%%bash\ncat .env', '%%writefile .env\nA=1'),
+        *('!cat .env', 'x = !cat .env', '%load .env', '%pycat .env', '%%bash\nhead .env', '%%writefile .env\nA=1'),
         *('cat .env', '  cat .env', 'if True:\n    !cat .env', 'exec(\'open(".env")\')', 'await aopen(".env")'),
         *("```python\nopen('.env')\n```", 'this is no python .env', "open('.env'", "get_ipython().system('cat .env')"),
         *("shutil.copy('.env', 'x')", "os.symlink('.env', 'notes')", "open('/proc/self/environ')"),
@@ -147,7 +153,7 @@ def test_code_names_a_secret(code: str) -> None:
         ),
         *("re.sub('.*', '', x)", "re.match('.e.*', x)", "glob('*.csv')", "print('the .env file is missing')"),
         *('!pip install python-dotenv', '%timeit f()', '%matplotlib inline', '%%time\nf()', "os.environ['HOME']"),
-        *("'''Text on\n.env\n'''", 'x = 10\n%time x', 'ls = [1]\nls'),
+        *('```python\n# see .env\nf()\n```', "'''Text on\n.env\n'''", 'x = 10\n%time x', 'ls = [1]\nls'),
     ],
 )
 def test_code_names_no_secret(code: str) -> None:

@@ -67,7 +67,7 @@ async def tried(deps: Deps, *calls: tuple[str, dict[str, Any]], secure: Security
         ('glob', {'pattern': '*.pem'}),
         ('glob', {'pattern': '*', 'path': '.ssh'}),
         ('grep', {'pattern': '.', 'path': '.env'}),
-        ('grep', {'pattern': '.', 'glob': '.env'}),
+        ('grep', {'pattern': '.', 'glob': '.e*'}),
         ('grep', {'pattern': '.', 'glob': '*.pem'}),
         ('grep', {'pattern': '.', 'path': 'link.txt'}),
         ('execute', {'command': 'cat .env'}),

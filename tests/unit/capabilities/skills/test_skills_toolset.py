@@ -633,6 +633,18 @@ async def test_a_spec_file_can_hold_it(tmp_path: Path) -> None:
     assert [tool.name for tool in model.last_model_request_parameters.function_tools] == TOOLS[1:3]
 
 
+async def test_a_spec_file_can_have_it_on_demand() -> None:
+    agent = Agent.from_spec(
+        {'capabilities': [{'SkillsCapability': {'defer_loading': True}}]},
+        custom_capability_types=[SkillsCapability],
+        model=TestModel(call_tools=[]),
+    )
+    assert isinstance(agent.model, TestModel)
+    await agent.run('x')
+    assert agent.model.last_model_request_parameters is not None
+    assert agent.model.last_model_request_parameters.function_tools[0].name == 'load_capability'
+
+
 async def test_runs_share_nothing_and_what_was_given_stays_as_it_was(tmp_path: Path) -> None:
     write_skill(tmp_path, 'one')
     write_skill(tmp_path / 'other', 'two')
@@ -650,6 +662,12 @@ async def test_runs_share_nothing_and_what_was_given_stays_as_it_was(tmp_path: P
         assert 'two' not in one.output
         assert '- two' in two.output
         assert '- one' not in two.output
+        looking = TestModel(call_tools=[])
+        await agent.run('x', deps=Deps(KernelWorkspace(tmp_path)), model=looking)
+        assert looking.last_model_request_parameters is not None
+        instructions = str(looking.last_model_request_parameters.instruction_parts)
+        assert '- one' in instructions
+        assert '- two' not in instructions
     assert capability.get_toolset() is capability.get_toolset()
 
 
