@@ -109,3 +109,4 @@ async def test_a_name_that_only_resembles_it_is_ordinary(workspace: KernelWorksp
     await workspace.write_bytes('.deeper/notes', b'text')
     await workspace.write_bytes('deep/notes', b'text')
     await workspace.remove('.deeper')
+    assert (await workspace.exists('.deeper'), await workspace.read_bytes('deep/notes')) == (False, b'text')
