@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .agent import create_deep_agent
+    from .agent import create_deep_agent, run_with_files
     from .capabilities.approvals import ApprovalGate
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
     from .capabilities.filesystem import Filesystem
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .capabilities.todos import Todo, Todos
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
     from .errors import DeepNotebookError, UsageError
+    from .options import DeepAgentOptions, DeepAgentSpec
+    from .spec import DeepAgent
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -55,7 +57,10 @@ _HOMES = {
     'BackendSkillsDirectory': 'capabilities.skills',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextToolset': 'capabilities.context_files',
+    'DeepAgent': 'spec',
     'DeepAgentDeps': 'deps',
+    'DeepAgentOptions': 'options',
+    'DeepAgentSpec': 'options',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
     'Filesystem': 'capabilities.filesystem',
@@ -91,6 +96,7 @@ _HOMES = {
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'run_with_files': 'agent',
 }
 
 __all__ = [
@@ -102,7 +108,10 @@ __all__ = [
     'BackendSkillsDirectory',
     'ContextFilesCapability',
     'ContextToolset',
+    'DeepAgent',
     'DeepAgentDeps',
+    'DeepAgentOptions',
+    'DeepAgentSpec',
     'DeepNotebookError',
     'DynamicAgentRegistry',
     'Filesystem',
@@ -140,6 +149,7 @@ __all__ = [
     'create_plan_toolset',
     'create_subagent_toolset',
     'load_ipython_extension',
+    'run_with_files',
     'unload_ipython_extension',
 ]
 

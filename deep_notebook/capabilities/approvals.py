@@ -11,7 +11,7 @@ replace is still what was there when the person looked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -54,7 +54,7 @@ from .approval_types import (
     PreviewFunction,
 )
 from .events import ApprovalAskedEvent, ApprovalDecidedEvent
-from .tool_classes import tool_class
+from .tool_classes import ToolClass, tool_class
 
 __all__ = [
     'PREVIEW',
@@ -84,6 +84,14 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
     approver: Approver | None = None
     asked_by: str = 'main'
     """The name of the agent, for the person."""
+    classes: Collection[ToolClass] = field(default=('write', 'execute'), kw_only=True)
+    """The classes of tools that need a yes."""
+    interrupt_on: Mapping[str, bool] | None = field(default=None, kw_only=True)
+    """Tools, by name, that need a yes, or none, whatever their class."""
+    suspends: bool = field(default=True, kw_only=True)
+    """Whether the run ends with what nobody can decide now; otherwise that is denied."""
+    remedy: str = field(default='%%deep --approve auto', kw_only=True)
+    """What a person writes so that a denied call is allowed."""
     parent: ApprovalGate[Any] | None = field(default=None, kw_only=True, repr=False)
     """The gate, in the run that this one is part of, of whoever gave the agent its task: a yes to the rest of the run
     means both."""
@@ -140,7 +148,7 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
             return None
         if self.mode == 'deny':
             return requests.build_results(
-                approvals={call.tool_call_id: _denied_by_policy(call.tool_name) for call in requests.approvals}
+                approvals={call.tool_call_id: self._denied(call) for call in requests.approvals}
             )
         if self.mode == 'auto':
             return requests.build_results(approve_all=True)
@@ -149,7 +157,24 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
             if sealed_in(requests.metadata.get(call_id)) is None:
                 await ctx.emit(ApprovalAskedEvent(request=replace(request, asked_by=self.asked_by)))
         decisions = await self._decide(ctx, questions)
-        return results_for(requests, decisions) if decisions else None
+        results = results_for(requests, decisions) if decisions else None
+        if self.suspends or len(decisions) == len(questions):
+            return results
+        results = results or requests.build_results()
+        for call in requests.approvals:
+            results.approvals.setdefault(call.tool_call_id, self._denied(call))
+        return results
+
+    def needs_yes(self, tool: ToolDefinition) -> bool:
+        """Return whether a call of `tool` needs a yes."""
+        named = (self.interrupt_on or {}).get(tool.name)
+        return tool_class(tool) in self.classes if named is None else named
+
+    def _denied(self, call: ToolCallPart) -> ToolDenied:
+        return ToolDenied(
+            f'{call.tool_name} needs an approval that nobody can give in this run, so nothing was done. The person can '
+            f'allow it with {self.remedy}.'
+        )
 
     async def _decide(
         self, ctx: RunContext[AgentDepsT], questions: Mapping[str, ApprovalRequest]
@@ -221,7 +246,7 @@ class _GatedToolset(WrapperToolset[AgentDepsT]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> Any:
-        if tool_class(tool.tool_def) == 'read':
+        if not self.gate.needs_yes(tool.tool_def):
             return await super().call_tool(name, tool_args, ctx, tool)
         if ctx.tool_call_approved and not is_asked_again(ctx.tool_call_metadata):
             sealed = sealed_in(ctx.tool_call_metadata)
@@ -266,10 +291,3 @@ async def _asking(
 
 async def _ask(approver: Approver, request: ApprovalRequest) -> ApprovalDecision | None:
     return await approver.decide(request)
-
-
-def _denied_by_policy(tool: str) -> ToolDenied:
-    return ToolDenied(
-        f'{tool} needs an approval that nobody can give in this run, so nothing was done. The person can allow it with '
-        '%%deep --approve auto.'
-    )

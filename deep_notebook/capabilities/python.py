@@ -21,6 +21,9 @@ __all__ = ['PythonResult', 'PythonRunner', 'RunPython', 'without_fences']
 
 _FENCED = re.compile(r'\s*(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<code>.*?)\n?[ \t]*(?P=fence)\s*', re.DOTALL)
 _MAX_IMAGES = 8
+_INSTRUCTIONS = (
+    "You are in the person's notebook: the workspace is its directory, and run_python runs in its live kernel."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,10 @@ class RunPython(AbstractCapability[AgentDepsT]):
     def get_serialization_name(cls) -> str | None:
         """Return `None`: a runner is not something that a spec file can hold."""
         return None
+
+    def get_instructions(self) -> str:
+        """Return where the agent is."""
+        return _INSTRUCTIONS
 
     def get_toolset(self) -> FunctionToolset[AgentDepsT]:
         """Return the tool."""

@@ -23,6 +23,7 @@ FLOORS = {
     'capabilities': 1,
     'agent': 2,
     'deps': 2,
+    'options': 2,
     'spec': 2,
     'styles': 2,
     'views': 3,

@@ -36,7 +36,8 @@ _QUOTES_WELL = re.compile(r'claude|gpt|chatgpt|codex|(?:^|[/:])o\d', re.IGNORECA
 _MIN_READ_CHARS = 2_000
 _Count: TypeAlias = Annotated[int, Ge(0)]
 
-_INSTRUCTIONS = 'Paths are relative to the workspace. Read a file before you change it.'
+_PATHS = 'Paths are relative to the workspace.'
+_INSTRUCTIONS = f'{_PATHS} Read a file before you change it.'
 _HASHLINE_INSTRUCTIONS = (
     'read_file and grep show lines as `12:a3|text`: number, hash, text. `12:a3` is the anchor that edit_file takes; '
     'put all edits of a file into one call.'
@@ -47,8 +48,8 @@ _HASHLINE_INSTRUCTIONS = (
 class Filesystem(AbstractCapability[AgentDepsT]):
     """Read, search, write and edit the files of the run's workspace, and run commands there.
 
-    The workspace is `deps.backend` if deps have one, else whatever the run was given. Nothing leaves it. A file that
-    somebody else changed since the agent saw it is not written; what the agent saw is remembered in
+    The workspace is `deps.backend` if deps have one, else `backend`, else whatever the run was given. Nothing leaves
+    it. A file that somebody else changed since the agent saw it is not written; what the agent saw is remembered in
     `deps.read_digests`, if deps have that, and for the run otherwise.
 
     Raises:
@@ -63,6 +64,10 @@ class Filesystem(AbstractCapability[AgentDepsT]):
     """Whether the model can look at pictures."""
     max_read_chars: int = 30_000
     """The largest result of a read, a search or a command, in characters."""
+    read_only: bool = field(default=False, kw_only=True)
+    """Whether there are only the tools that look."""
+    backend: WorkspaceBackend | None = field(default=None, kw_only=True)
+    """Where the files are for a run whose deps do not say it."""
 
     id: str | None = field(default='filesystem', kw_only=True)
     description: str | None = field(
@@ -84,10 +89,33 @@ class Filesystem(AbstractCapability[AgentDepsT]):
 
     def get_workspace(self, ctx: RunContext[AgentDepsT], *, ref: WorkspaceRef | None) -> WorkspaceBackend | None:
         """Return `deps.backend`, if deps have one."""
-        return ctx.deps.backend if isinstance(ctx.deps, HasBackend) else None
+        return ctx.deps.backend if isinstance(ctx.deps, HasBackend) else self.backend
+
+    @classmethod
+    def from_spec(
+        cls,
+        edit_format: EditFormat = 'hashline',
+        *,
+        include_execute: bool | None = None,
+        image_support: bool = True,
+        max_read_chars: int = 30_000,
+        read_only: bool = False,
+        defer_loading: bool = False,
+    ) -> Filesystem[Any]:
+        """Return the capability that a spec file describes."""
+        return Filesystem(
+            edit_format,
+            include_execute,
+            image_support,
+            max_read_chars,
+            read_only=read_only,
+            defer_loading=defer_loading,
+        )
 
     def get_instructions(self) -> str:
         """Return what the tools' descriptions do not say."""
+        if self.read_only:
+            return _PATHS
         return _INSTRUCTIONS if self.edit_format == 'str_replace' else f'{_INSTRUCTIONS} {_HASHLINE_INSTRUCTIONS}'
 
     def get_toolset(self) -> FunctionToolset[AgentDepsT]:
@@ -95,8 +123,13 @@ class Filesystem(AbstractCapability[AgentDepsT]):
         edit, preview = (
             (self.edit_lines, self._preview_lines) if self._anchors else (self.replace_text, self._preview_replace)
         )
+        reading: list[Tool[AgentDepsT]] = [
+            Tool(read, metadata={**READ}) for read in (self.ls, self.read_file, self.glob, self.grep)
+        ]
+        if self.read_only:
+            return FunctionToolset(reading, id=self.id)
         tools: list[Tool[AgentDepsT]] = [
-            *(Tool(read, metadata={**READ}) for read in (self.ls, self.read_file, self.glob, self.grep)),
+            *reading,
             _acting(self.write_file, {**WRITE, PREVIEW: self._preview_write}, _where_writable),
             _acting(edit, {**WRITE, PREVIEW: preview}, _where_writable, name='edit_file'),
             _acting(self.execute, {**EXECUTE, PREVIEW: _preview_execute}, self._where_commands_run),
@@ -195,7 +228,7 @@ class Filesystem(AbstractCapability[AgentDepsT]):
 
     @property
     def _anchors(self) -> bool:
-        return self.edit_format != 'str_replace'
+        return self.edit_format != 'str_replace' and not self.read_only
 
     def _files(self, ctx: RunContext[Any]) -> Files:
         return Files(ctx, self._memory)

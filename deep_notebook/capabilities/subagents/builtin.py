@@ -40,6 +40,7 @@ You find things out and change nothing: no file, no setting, nothing that lasts.
 Search broadly first, then read what matters whole. Go on until you can answer, or know that it cannot be found.
 Answer the question first. Then the findings, each with its source: path and lines, or address. Keep what you read
 apart from what you conclude, and say what you looked for and did not find.""",
+    'read_only': True,
 }
 
 
@@ -52,6 +53,7 @@ def planner(plans_dir: str = _PLANS_DIR) -> SubAgentConfig:
         'description': PLANNER_DESCRIPTION,
         'instructions': PLANNER_INSTRUCTIONS,
         'toolsets': [_plan_toolset(plans_dir)],
+        'read_only': True,
     }
 
 
@@ -78,7 +80,8 @@ def builtin_subagents(
 
 def default_agent_factory(config: SubAgentConfig) -> Agent[Any, str]:
     """Return an agent that keeps a plan and works on the files of its parent, with what its definition adds."""
-    capabilities: list[AbstractCapability[Any]] = [Todos(), Filesystem(), *config.get('capabilities', ())]
+    files = Filesystem[Any](read_only=config.get('read_only', False))
+    capabilities: list[AbstractCapability[Any]] = [Todos(), files, *config.get('capabilities', ())]
     if context_files := config.get('context_files'):
         from ..context_files import ContextFilesCapability
 

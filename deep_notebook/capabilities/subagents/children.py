@@ -95,7 +95,7 @@ async def run_child(
             deps=_deps(scope, task, levels=settings.levels - 1, background=background),
             usage=ctx.usage,
             usage_limits=ctx.usage_limits,
-            capabilities=[*_inherited(agent, scope, task, settings, given=given), ChildWatch(scope, task)],
+            capabilities=[*_inherited(agent, scope, task, settings, config), ChildWatch(scope, task)],
             infer_name=False,
             **options,
         )
@@ -106,13 +106,20 @@ async def run_child(
 
 
 def _inherited(
-    agent: AbstractAgent[Any, Any], scope: TaskScope, task: SubagentTask, settings: ChildSettings, *, given: bool
+    agent: AbstractAgent[Any, Any],
+    scope: TaskScope,
+    task: SubagentTask,
+    settings: ChildSettings,
+    config: SubAgentConfig,
 ) -> list[AbstractCapability[Any]]:
-    """Return what a child gets from its parent. An agent that is given gets no tools: it has its own.
+    """Return what a child gets from its parent. An agent that is given gets no tools: it has its own. One that only
+    looks does not run code.
 
     What a run is given takes the place of what the agent has under the same id, so hooks of the agent's own keep
     theirs, and of two approval gates the stricter mode holds.
     """
+    given = 'agent' in config
+    toolless = given or config.get('read_only', False)
     own: list[AbstractCapability[Any]] = []
     agent.root_capability.apply(own.append)
     own_ids = {each.id for each in own}
@@ -126,7 +133,7 @@ def _inherited(
         elif isinstance(capability, HookRunner):
             taken = any(each.id == id and each != capability for each in own)
             capabilities.append(replace(capability, id=f'parent_{id}') if taken else capability)
-        elif id in INHERITED and id not in own_ids and not (given and capability.get_toolset() is not None):
+        elif id in INHERITED and id not in own_ids and not (toolless and capability.get_toolset() is not None):
             capabilities.append(capability)
     if not given and settings.nested is not None and settings.levels > 1:
         capabilities.append(settings.nested(settings.levels - 1))

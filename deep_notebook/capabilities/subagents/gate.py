@@ -32,7 +32,7 @@ def child_gate(parent: ApprovalGate[Any], *, name: str, task: str, emit: Emit) -
         emit: Puts an event into the parent's stream.
     """
     door = _Door(parent.approver, parent, task, emit)
-    return ApprovalGate(mode=parent.mode, approver=door, asked_by=name, parent=parent)
+    return replace(parent, approver=door, asked_by=name, parent=parent)
 
 
 @dataclass

@@ -54,6 +54,8 @@ class SubAgentConfig(TypedDict, total=False):
     """Context files of its own, such as `AGENTS.md`."""
     include_memory: bool
     """Whether it keeps a memory of its own."""
+    read_only: bool
+    """Whether it only looks: it has no tools that write files or run commands or code."""
     agent: AbstractAgent[Any, Any]
     """An agent that is there already, with its own model, instructions and tools."""
     agent_factory: SubAgentFactory

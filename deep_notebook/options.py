@@ -1,0 +1,349 @@
+"""Every option of a deep agent, defined once.
+
+`DeepAgentSpec` holds what can be stored: name, type, default and meaning. `DeepAgentOptions` is what a caller of
+`create_deep_agent` may give: the same names, and in their place, or beside them, Python objects that no file holds.
+The factory, spec files and the magics read these two.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, ValidationError, with_config
+from pydantic_ai.agent.abstract import AgentRetries
+from pydantic_ai.agent.spec import AgentSpec, CapabilitySpec
+from pydantic_ai.capabilities import AgentCapability
+from pydantic_ai.models.instrumented import InstrumentationSettings
+from pydantic_ai.settings import ModelSettings, ThinkingEffort
+from pydantic_ai.template import TemplateStr
+from pydantic_ai.tools import Tool
+from pydantic_ai.toolsets import AgentToolset
+from typing_extensions import TypedDict
+
+from .capabilities.approvals import Approver
+from .capabilities.filesystem import EditFormat
+from .capabilities.hooks import Hook
+from .capabilities.skills import BackendSkillsDirectory, SkillsDirectory
+from .capabilities.subagents import DynamicAgentRegistry, SubAgentConfig
+from .errors import UsageError, did_you_mean
+from .styles import OutputStyle
+from .workspaces import BackendProtocol
+
+__all__ = [
+    'DEFAULT_MODEL',
+    'DeepAgentOptions',
+    'DeepAgentSpec',
+    'Settled',
+    'StoredSubAgent',
+    'settle',
+    'spec_of',
+    'with_options_signature',
+]
+
+DEFAULT_MODEL = 'anthropic:claude-opus-4-6'
+
+FactoryT = TypeVar('FactoryT', bound=Callable[..., Any])
+_Callback: TypeAlias = Callable[..., Awaitable[None] | None]
+
+
+@with_config(ConfigDict(extra='forbid'))
+class StoredSubAgent(TypedDict, total=False):
+    """A subagent as a spec file has it: the keys of `SubAgentConfig` that can be stored."""
+
+    name: str
+    description: str
+    instructions: str
+    model: str | None
+    context_files: list[str]
+    include_memory: bool
+    read_only: bool
+
+
+def _no_deps_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    if value is not None:
+        raise ValueError('a deep agent has DeepAgentDeps; leave deps_schema out')
+    return value
+
+
+class DeepAgentSpec(AgentSpec):
+    """A deep agent as a YAML or JSON file holds it. What is not set has the default; an unknown name is an error."""
+
+    model_config = ConfigDict(extra='forbid', use_attribute_docstrings=True, validate_by_name=True)
+
+    model: str | None = None
+    """Who answers: `provider:model`, or `embedded`. By default `anthropic:claude-opus-4-6`."""
+    name: str | None = None
+    """What the agent is called in questions, notes and traces; `main` by default."""
+    instructions: TemplateStr[Any] | str | list[TemplateStr[Any] | str] | None = None
+    """Added after the base instructions."""
+    deps_schema: Annotated[dict[str, Any] | None, AfterValidator(_no_deps_schema)] = None
+    """Not for a deep agent: its deps are `DeepAgentDeps`."""
+    retries: int | AgentRetries | None = 3
+    """How often the arguments of one tool call may be corrected."""
+    output_style: str | None = None
+    """The name of a style to answer in: built in, or from `styles_dir`."""
+    styles_dir: str | None = None
+    """A directory of own styles."""
+
+    include_todo: bool = True
+    """Whether the agent keeps a plan that the person sees."""
+    include_current_todos: bool = False
+    """Whether the plan as it is goes into every request; each change then invalidates the provider's prompt cache."""
+    include_filesystem: bool = True
+    """Whether it reads and writes the files of the workspace."""
+    include_execute: bool | None = None
+    """Whether it runs shell commands; by default, where the workspace can."""
+    include_subagents: bool = True
+    """Whether it gives work to others."""
+    include_builtin_subagents: bool = True
+    """Whether there are the subagents `general` and `research`."""
+    include_plan: bool = True
+    """Whether it asks the person to decide, and whether there is the subagent `planner`."""
+    include_skills: bool = True
+    """Whether it loads skills."""
+    include_memory: bool = True
+    """Whether it keeps notes from one conversation to the next."""
+    web_search: bool = False
+    """Whether it searches the web: queries leave this machine."""
+    web_fetch: bool = False
+    """Whether it reads web pages: addresses leave this machine."""
+    thinking: bool | ThinkingEffort | None = None
+    """How much the model thinks before it answers; by default what its provider does."""
+
+    subagents: list[StoredSubAgent] | None = None
+    """Own subagents; one with the name of a built-in subagent takes its place."""
+    max_nesting_depth: NonNegativeInt = 1
+    """How many levels of subagents may follow: with 1, a subagent has none of its own."""
+    skill_directories: list[str] | None = None
+    """Directories of this machine with own skills, looked at before the workspace's and the bundled ones."""
+    edit_format: EditFormat = 'hashline'
+    """How files are edited: by line anchors, by quoting text, or what suits the model's family."""
+    context_files: list[str] | None = None
+    """Files of the workspace that tell about the project."""
+    context_discovery: bool = False
+    """Whether `AGENTS.md` and `SOUL.md` are read where they are."""
+    memory_dir: str = '/.deep/memory'
+    """Where notes are kept; `.deep/memory` in a person's directory."""
+    plans_dir: str = '/plans'
+    """Where plans are saved; `.deep/plans` in a person's directory."""
+    mcp_servers: dict[str, dict[str, Any]] | None = None
+    """MCP servers by name, each with `command`, `args`, `env` and `cwd`, or with `url` and `headers`."""
+
+    interrupt_on: dict[str, bool] | None = None
+    """Tools, by name, that need a yes from the person before each call, or need none. `execute` does by default."""
+    cost_tracking: bool = True
+    """Whether costs are counted as they arise."""
+    cost_budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """US dollars that a run may spend, its subagents included; no request follows once they are spent."""
+    instrument: bool | None = None
+    """Whether runs are traced with OpenTelemetry."""
+    defer: Literal['auto'] | list[str] | None = 'auto'
+    """Ids of capabilities that the model loads when it needs them; `auto` leaves in the first request what most turns
+    need, `null` everything."""
+
+
+class DeepAgentOptions(TypedDict, total=False):
+    """What `create_deep_agent` can be given, beside `model` and `output_type`.
+
+    The first part can be stored, and `DeepAgentSpec` says what each name means; where a type is wider than there, a
+    Python object does too.
+    """
+
+    name: str | None
+    description: TemplateStr[Any] | str | None
+    instructions: Any
+    output_schema: dict[str, Any] | None
+    model_settings: ModelSettings | dict[str, Any] | None
+    retries: int | AgentRetries | None
+    end_strategy: Literal['early', 'graceful', 'exhaustive']
+    tool_timeout: float | None
+    metadata: dict[str, Any] | None
+    capabilities: Sequence[AgentCapability[Any] | str | Mapping[str, Any]] | None
+    output_style: str | OutputStyle | None
+    styles_dir: str | Path | None
+    include_todo: bool
+    include_current_todos: bool
+    include_filesystem: bool
+    include_execute: bool | None
+    include_subagents: bool
+    include_builtin_subagents: bool
+    include_plan: bool
+    include_skills: bool
+    include_memory: bool
+    web_search: bool
+    web_fetch: bool
+    thinking: bool | ThinkingEffort | None
+    subagents: Sequence[SubAgentConfig] | None
+    max_nesting_depth: int
+    skill_directories: Sequence[str | Path | SkillsDirectory | BackendSkillsDirectory] | None
+    edit_format: EditFormat
+    context_files: Sequence[str] | None
+    context_discovery: bool
+    memory_dir: str
+    plans_dir: str
+    mcp_servers: Mapping[str, Mapping[str, Any]] | None
+    interrupt_on: Mapping[str, bool] | None
+    cost_tracking: bool
+    cost_budget_usd: float | Decimal | None
+    instrument: bool | InstrumentationSettings | None
+    defer: Literal['auto'] | Collection[str] | None
+
+    backend: BackendProtocol | None
+    """Where files are for a run whose deps name no backend."""
+    tools: Sequence[Tool[Any] | Callable[..., Any]] | None
+    """Further tools."""
+    toolsets: Sequence[AgentToolset[Any]] | None
+    """Further toolsets."""
+    hooks: Sequence[Hook] | None
+    """What is run when tools are used, and at other points of a run."""
+    middleware: Sequence[AgentCapability[Any]] | None
+    """Further capabilities, between the hooks and what counts costs."""
+    approver: Approver | None
+    """Who says yes to calls that need one; without, they are deferred where `output_type` has `DeferredToolRequests`,
+    and denied elsewhere."""
+    subagent_registry: DynamicAgentRegistry | None
+    """Subagents that come and go."""
+    subagent_extra_toolsets: Sequence[AgentToolset[Any]] | None
+    """Further tools for every subagent."""
+    history_processors: Sequence[Callable[..., Any]] | None
+    """Functions that change the history before each request."""
+    on_cost_update: _Callback | None
+    """Called after each request with what was spent."""
+
+
+_OBJECTS = frozenset(DeepAgentOptions.__annotations__) - frozenset(DeepAgentSpec.model_fields)
+"""Options that no file holds."""
+_NAMES = (*DeepAgentSpec.model_fields, *sorted(_OBJECTS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """Options, checked: what can be stored, and the Python objects beside it or in its place."""
+
+    spec: DeepAgentSpec
+    objects: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of an option, given or default."""
+        if name in self.objects:
+            return self.objects[name]
+        return getattr(self.spec, name) if name in DeepAgentSpec.model_fields else None
+
+
+def settle(options: Mapping[str, Any], *, where: str = '') -> Settled:
+    """Return `options`, checked and completed with the defaults. What was given is left as it is.
+
+    Args:
+        options: By name, as `DeepAgentOptions` has them, and `model`.
+        where: What the message of an error begins with, such as the name of a file.
+
+    Raises:
+        UsageError: A name is unknown, or a value is not one that the option can have.
+    """
+    prefix = f'{where}: ' if where else ''
+    for name in options:
+        if name not in _NAMES and name != '$schema':
+            raise UsageError(
+                f'{prefix}there is no option {name!r}.{did_you_mean(name, _NAMES)} '
+                '`help(deep_notebook.create_deep_agent)` lists them.'
+            )
+    stored, objects = {}, {}
+    for name, value in options.items():
+        plain = _plain(value)
+        if name in _OBJECTS or plain is _NO_PLAIN:
+            objects[name] = value
+        else:
+            stored[name] = plain
+    try:
+        spec = DeepAgentSpec.model_validate(stored)
+    except ValidationError as error:
+        raise UsageError(prefix + _explained(error, stored)) from None
+    return Settled(spec=spec, objects=objects)
+
+
+def spec_of(settled: Settled) -> DeepAgentSpec:
+    """Return what can be stored of `settled`, if that is all.
+
+    Raises:
+        UsageError: There are Python objects in it: no file can hold them.
+    """
+    lost = [name for name, value in settled.objects.items() if value not in (None, (), [], {})]
+    if lost:
+        names = ', '.join(map(repr, lost))
+        raise UsageError(
+            f'{names} cannot be stored in a spec file: leave out what is a Python object, and give it to '
+            'DeepAgent.from_file when the file is read.'
+        )
+    return settled.spec
+
+
+_NO_PLAIN = object()
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of `value` as a file could hold it, or `_NO_PLAIN`."""
+    if value is None or isinstance(value, bool | int | float | str | TemplateStr):
+        return value
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, CapabilitySpec):
+        return value.model_dump(mode='json', context={'use_short_form': True})
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        items = {key: _plain(item) for key, item in value.items()}
+        stored = all(isinstance(key, str) for key in items) and _NO_PLAIN not in items.values()
+        return items if stored else _NO_PLAIN
+    if isinstance(value, list | tuple | set | frozenset):
+        listed = [_plain(item) for item in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+        return _NO_PLAIN if any(item is _NO_PLAIN for item in listed) else listed
+    return _NO_PLAIN
+
+
+def _explained(error: ValidationError, given: Mapping[str, Any]) -> str:
+    """Return the first fault in one line: where it is, what is wrong, and what was probably meant."""
+    faults = error.errors(include_url=False)
+    first = faults[0]
+    where = _place(first['loc'], given)
+    if first['type'] == 'extra_forbidden':
+        return f'{where} is not known.{did_you_mean(where.rpartition(".")[2], StoredSubAgent.__annotations__)}'
+    messages = [fault['msg'] for fault in faults if _place(fault['loc'], given) == where]
+    if not all(message.startswith('Input should be ') for message in messages):
+        return f'{where}: {messages[0].removeprefix("Value error, ")}.'
+    wanted = dict.fromkeys(message.removeprefix('Input should be ').partition(',')[0] for message in messages[:-1])
+    wanted[messages[-1].removeprefix('Input should be ')] = None
+    shown = repr(first['input'])
+    return f'{where} should be {" or ".join(wanted)}, got {shown if len(shown) <= 60 else f"{shown[:59]}…"}.'
+
+
+def _place(location: Sequence[int | str], given: Any) -> str:
+    """Return where a fault is, without what pydantic adds to tell the members of a union apart."""
+    parts: list[str] = []
+    for part in location:
+        is_there = part in given if isinstance(given, Mapping) else isinstance(given, list) and isinstance(part, int)
+        if is_there:
+            given = given[part]
+            parts.append(str(part))
+    return '.'.join(parts)
+
+
+def with_options_signature(factory: FactoryT) -> FactoryT:
+    """Give a function that takes every option the signature and the help that say so, for people and for completion."""
+    own = [each for each in inspect.signature(factory).parameters.values() if each.kind is not each.VAR_KEYWORD]
+    parameters = list(own)
+    lines = [inspect.cleandoc(factory.__doc__ or ''), '\nOptions:']
+    for name, annotation in DeepAgentOptions.__annotations__.items():
+        stored = DeepAgentSpec.model_fields.get(name)
+        default = None if stored is None else stored.get_default()
+        kind = annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        if stored is not None and stored.description:
+            lines.append(f'    {name}: {" ".join(stored.description.split())}')
+    factory.__doc__ = '\n'.join(lines)
+    factory.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return factory
