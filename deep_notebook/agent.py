@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
 from pydantic_ai import Agent, RunContext
-from pydantic_ai.agent.spec import CapabilitySpec
-from pydantic_ai.capabilities import AgentCapability, Instrumentation, ProcessHistory, Thinking
+from pydantic_ai.agent.spec import CapabilitySpec, get_capability_registry
+from pydantic_ai.capabilities import AgentCapability, Capability, Instrumentation, ProcessHistory, Thinking
 from pydantic_ai.models import Model
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.output import OutputSpec, StructuredDict
@@ -26,6 +26,8 @@ from .capabilities.subagents import SubAgentCapability, SubAgentConfig, SubAgent
 from .capabilities.todos import Todos
 from .capabilities.tool_classes import ToolClass
 from .deps import DeepAgentDeps
+from .errors import UsageError, did_you_mean
+from .models.embedded_prompt import OWN_INSTRUCTIONS
 from .options import DEFAULT_MODEL, DeepAgentOptions, Settled, settle, with_options_signature
 from .styles import format_style_prompt, resolve_style
 
@@ -93,32 +95,38 @@ def build_agent(
     if output_type is None:
         output_type = str if spec.output_schema is None else StructuredDict(spec.output_schema)
     stored, given = _own_capabilities(settled['capabilities'])
-    return Agent.from_spec(
-        {'capabilities': stored},
-        custom_capability_types=_storable_types(),
-        model=settled['model'] or DEFAULT_MODEL,
-        output_type=output_type,
-        deps_type=DeepAgentDeps,
-        name=spec.name or 'main',
-        description=settled['description'],
-        instructions=list(_instructions(settled)),
-        model_settings=settled['model_settings'],
-        retries=spec.retries,
-        tools=tuple(settled['tools'] or ()),
-        toolsets=list(settled['toolsets'] or ()),
-        end_strategy=spec.end_strategy,
-        tool_timeout=spec.tool_timeout,
-        metadata=settled['metadata'],
-        defer_model_check=True,
-        capabilities=[
-            ModelNames(),
-            *_with_tools(settled, subagent),
-            *_around(settled),
-            *given,
-            *_model_side(settled),
-            *([] if subagent is not None else [_gate(settled, suspends=_may_suspend(output_type))]),
-        ],
-    )
+    try:
+        return Agent.from_spec(
+            {'capabilities': stored},
+            custom_capability_types=_storable_types(),
+            model=settled['model'] or DEFAULT_MODEL,
+            output_type=output_type,
+            deps_type=DeepAgentDeps,
+            name=spec.name or 'main',
+            description=settled['description'],
+            model_settings=settled['model_settings'],
+            retries=spec.retries,
+            tools=tuple(settled['tools'] or ()),
+            toolsets=list(settled['toolsets'] or ()),
+            end_strategy=spec.end_strategy,
+            tool_timeout=spec.tool_timeout,
+            metadata=settled['metadata'],
+            defer_model_check=True,
+            capabilities=[
+                ModelNames(),
+                Capability(id='base', instructions=BASE_INSTRUCTIONS),
+                Capability(id=OWN_INSTRUCTIONS, instructions=list(_instructions(settled))),
+                *_with_tools(settled, subagent),
+                *_around(settled),
+                *given,
+                *_model_side(settled),
+                *([] if subagent is not None else [_gate(settled, suspends=_may_suspend(output_type))]),
+            ],
+        )
+    except ValueError as error:
+        if not stored:
+            raise
+        raise UsageError(str(error).splitlines()[0]) from error
 
 
 def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[AgentCapability[Any]]:
@@ -185,8 +193,7 @@ def _gate(settled: Settled, *, suspends: bool) -> ApprovalGate[Any]:
 
 
 def _instructions(settled: Settled) -> Iterator[Any]:
-    """Yield the instructions, first what stays the same."""
-    yield BASE_INSTRUCTIONS
+    """Yield what the person wants beside the base, first what stays the same."""
     own = settled['instructions']
     if own is not None:
         yield from own if isinstance(own, Sequence) and not isinstance(own, str) else [own]
@@ -226,13 +233,17 @@ _NOT_FOR_SUBAGENTS = {
 
 
 def _own_capabilities(
-    capabilities: Sequence[Any],
+    capabilities: Sequence[Any] | None,
 ) -> tuple[list[CapabilitySpec], list[AgentCapability[Any]]]:
     """Return the caller's further capabilities: those written as in a file, and those that are objects."""
     stored, given = [], []
-    for capability in capabilities:
+    known = get_capability_registry(_storable_types())
+    for capability in capabilities or ():
         if isinstance(capability, str | Mapping | CapabilitySpec):
-            stored.append(CapabilitySpec.model_validate(capability))
+            spec = CapabilitySpec.model_validate(capability)
+            if spec.name not in known:
+                raise UsageError(f'There is no capability {spec.name!r}.{did_you_mean(spec.name, known)}')
+            stored.append(spec)
         else:
             given.append(capability)
     return stored, given

@@ -20,7 +20,6 @@ from pydantic_ai.agent.spec import AgentSpec, CapabilitySpec
 from pydantic_ai.capabilities import AgentCapability
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
-from pydantic_ai.template import TemplateStr
 from pydantic_ai.tools import Tool
 from pydantic_ai.toolsets import AgentToolset
 from typing_extensions import TypedDict
@@ -79,8 +78,10 @@ class DeepAgentSpec(AgentSpec):
     """Who answers: `provider:model`, or `embedded`. By default `anthropic:claude-opus-4-6`."""
     name: str | None = None
     """What the agent is called in questions, notes and traces; `main` by default."""
-    instructions: TemplateStr[Any] | str | list[TemplateStr[Any] | str] | None = None
-    """Added after the base instructions."""
+    description: str | None = None
+    """What the agent is for, in a line."""
+    instructions: str | list[str] | None = None  # type: ignore[assignment]  # narrower: no templates
+    """Added after the base instructions, as it is: nothing in it is a template."""
     deps_schema: Annotated[dict[str, Any] | None, AfterValidator(_no_deps_schema)] = None
     """Not for a deep agent: its deps are `DeepAgentDeps`."""
     retries: int | AgentRetries | None = 3
@@ -155,7 +156,7 @@ class DeepAgentOptions(TypedDict, total=False):
     """
 
     name: str | None
-    description: TemplateStr[Any] | str | None
+    description: str | None
     instructions: Any
     output_schema: dict[str, Any] | None
     model_settings: ModelSettings | dict[str, Any] | None
@@ -287,7 +288,7 @@ _NO_PLAIN = object()
 
 def _plain(value: Any) -> Any:
     """Return a copy of `value` as a file could hold it, or `_NO_PLAIN`."""
-    if value is None or isinstance(value, bool | int | float | str | TemplateStr):
+    if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Decimal):
         return float(value)

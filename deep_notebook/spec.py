@@ -13,10 +13,10 @@ from pydantic_ai import Agent
 from .agent import build_agent
 from .deps import DeepAgentDeps, create_default_deps
 from .errors import UsageError
-from .models.recording_file import write_atomically
+from .models.recording_file import write_atomically, yaml_text
 from .options import DeepAgentSpec, Settled, settle, spec_of
 
-__all__ = ['DeepAgent', 'read_spec', 'write_spec']
+__all__ = ['DeepAgent', 'read_spec', 'spec_data', 'spec_text', 'write_spec']
 
 
 class DeepAgent:
@@ -94,15 +94,24 @@ def read_spec(path: str | Path, **overrides: Any) -> Settled:
 def write_spec(path: str | Path, spec: DeepAgentSpec) -> None:
     """Write what was set in `spec`; raises what `DeepAgent.to_file` does."""
     file = Path(path)
-    data = spec.model_dump(mode='json', by_alias=True, exclude_unset=True, context={'use_short_form': True})
-    if _format(file) == 'json':
-        text = json.dumps(data, indent=2, ensure_ascii=False) + '\n'
-    else:
-        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+    text = spec_text(spec, _format(file))
     try:
         write_atomically(file, text.encode())
     except OSError as error:
         raise UsageError(f'{path} cannot be written ({error.strerror}).') from error
+
+
+def spec_data(spec: DeepAgentSpec) -> dict[str, Any]:
+    """Return what was set in `spec`, as a file holds it."""
+    return spec.model_dump(mode='json', by_alias=True, exclude_unset=True, context={'use_short_form': True})
+
+
+def spec_text(spec: DeepAgentSpec, format: Literal['yaml', 'json'] = 'yaml') -> str:
+    """Return what was set in `spec` as the text of a file; nothing was set, nothing is there."""
+    data = spec_data(spec)
+    if format == 'json':
+        return json.dumps(data, indent=2, ensure_ascii=False) + '\n'
+    return yaml_text(data) if data else ''
 
 
 def _made(settled: Settled, overrides: Mapping[str, Any]) -> tuple[Agent[DeepAgentDeps, Any], DeepAgentDeps]:

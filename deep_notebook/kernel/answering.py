@@ -13,7 +13,6 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, infer_model
 
-from ..agent import create_deep_agent
 from ..capabilities.tool_classes import tool_class
 from ..models.recording import Recording, recording_path
 from ..models.replay import RecordingModel, ReplayModel
@@ -40,10 +39,10 @@ class Answering:
     """Keeps what was recorded, once the run ended as it should."""
 
 
-def live(resolved: ResolvedModel) -> Answering:
-    """Return the agent and the model that `resolved` names."""
+def live(resolved: ResolvedModel, agent: AbstractAgent[Any, Any]) -> Answering:
+    """Return who answers: the model that `resolved` names, under the deep `agent`, or an agent of the person's."""
     return Answering(
-        agent=resolved.agent if resolved.agent is not None else create_deep_agent(),
+        agent=resolved.agent if resolved.agent is not None else agent,
         answers=resolved.model,
         ours=resolved.agent is None,
         model=ModelInfo(name=resolved.name, label=resolved.label, local=resolved.local),
@@ -76,15 +75,15 @@ def recorded(who: Answering, *, directory: Path, name: str, key: str, resumed: b
     )
 
 
-def replayed(*, directory: Path, name: str, key: str) -> Answering:
-    """Return the deep agent, answered from the recording `name`.
+def replayed(agent: AbstractAgent[Any, Any], *, directory: Path, name: str, key: str) -> Answering:
+    """Return the deep `agent`, answered from the recording `name`.
 
     Raises:
         UsageError: There is no such recording, or it holds nothing under `key`.
     """
     cell = Recording.load(recording_path(directory, name), workspace=directory).cell(key)
     return Answering(
-        agent=create_deep_agent(),
+        agent=agent,
         answers=ReplayModel(cell),
         ours=True,
         model=ModelInfo(name=cell.recorded.name, label=cell.recorded.model.label, local=True),

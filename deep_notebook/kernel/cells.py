@@ -146,7 +146,7 @@ class DeepCells:
         magics = self.magics
         prompt = prompt_of(options.prompt, body, self.shell.user_ns)
         where = front_end(self.shell)
-        budget = Decimal(str(magics.budget)) if magics.budget else None
+        budget = magics.budget or self.session.settled.spec.cost_budget_usd
         return RunRequest(
             prompt=prompt,
             model=options.model or magics.model or None,
@@ -155,7 +155,7 @@ class DeepCells:
                 approve=options.approve or magics.approve or ('deny' if where == 'headless' else 'ask'),
                 max_requests=options.max_requests or magics.max_requests or None,
                 timeout=options.timeout or magics.timeout or None,
-                budget=options.budget or budget,
+                budget=options.budget or (Decimal(str(budget)) if budget else None),
             ),
             new=options.new,
             into=options.into,

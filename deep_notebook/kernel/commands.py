@@ -15,6 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
+from . import agent_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -177,7 +178,12 @@ def _one_word(command: str, rest: str) -> str:
     return words[0] if words else ''
 
 
+def _told(command: Callable[[DeepCells, str], str]) -> Callable[[DeepCells, str], None]:
+    return lambda cells, rest: _print(command(cells, rest))
+
+
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
+    **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
     'cost': _cost,
     'help': _help,
     'model': _model,

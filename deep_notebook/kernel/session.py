@@ -14,10 +14,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic_ai import Agent
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, repair_messages
 from pydantic_ai.tools import DeferredToolResults
 
+from ..agent import build_agent
 from ..capabilities.approvals import (
     ApprovalDecision,
     ApprovalGate,
@@ -32,6 +34,7 @@ from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
 from ..errors import UsageError
 from ..models.resolve import ResolvedModel, resolve_model
+from ..options import Settled, settle
 from ..store import SessionStore
 from ..store.runs import RecordingUse, RunRecord, RunTerms
 from ..views import RunView
@@ -123,6 +126,8 @@ class NotebookSession:
     notebook: Path | None
     database: Path
     namespace: dict[str, Any]
+    settled: Settled = field(default_factory=lambda: settle({}))
+    """The options of the agent, as a spec file has them."""
     deps: DeepAgentDeps = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     _met: bool = field(default=False, init=False)
@@ -173,6 +178,15 @@ class NotebookSession:
             if source is None:
                 raise
             raise UsageError(f'{source}: {error}') from None
+
+    def use(self, settled: Settled) -> None:
+        """Take other options for the agent, from the next run on.
+
+        Raises:
+            UsageError: No agent can be made of them; those in force stay.
+        """
+        build_agent(settled)
+        self.settled = settled
 
     async def stored_run(self, number: int | None) -> RunRecord | None:
         """Return run `number`, or the latest one, or `None` if there is none."""
@@ -284,11 +298,22 @@ class NotebookSession:
         source: str | None = None,
     ) -> Answering:
         if recording is not None and recording.mode == 'replay':
-            return replayed(directory=self.directory, name=recording.name, key=recording.key)
-        who = live(self.resolve(model, source=source))
+            return replayed(self._agent(), directory=self.directory, name=recording.name, key=recording.key)
+        who = live(self.resolve(model, source=source), self._agent())
         if recording is None:
             return who
         return recorded(who, directory=self.directory, name=recording.name, key=recording.key, resumed=resumed)
+
+    def _agent(self) -> Agent[DeepAgentDeps, Any]:
+        """Return the deep agent of this notebook.
+
+        It reads `AGENTS.md` and `SOUL.md` unless its options say no. The run holds the budget: a cell can set another.
+        """
+        update: dict[str, Any] = {'cost_budget_usd': None}
+        if 'context_discovery' not in self.settled.spec.model_fields_set:
+            update['context_discovery'] = True
+        spec = self.settled.spec.model_copy(update=update)
+        return build_agent(replace(self.settled, spec=spec))
 
     async def _decide(
         self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker
@@ -349,7 +374,12 @@ class NotebookSession:
         limit = limits.max_requests or who.request_limit or DEFAULT_MAX_REQUESTS
         capabilities = [
             RunPython(runner=KernelPython(cell.shell, cell.main)),
-            ApprovalGate(mode=limits.approve, approver=broker),
+            ApprovalGate(
+                mode=limits.approve,
+                approver=broker,
+                interrupt_on=self.settled['interrupt_on'],
+                asked_by=who.agent.name or 'main',
+            ),
         ]
         return RunInput(
             agent=who.agent,

@@ -25,7 +25,12 @@ MAX_OTHER_TOOLS = 4
 """How many tools beside the well-known ones are shown."""
 MAX_SENTENCE = 100
 """Characters of a foreign tool's description."""
-LEFT_OUT = frozenset({'read_todos', 'edit_file', 'glob', 'grep', 'execute'})
+LEFT_OUT = frozenset(
+    {'read_todos', 'edit_file', 'glob', 'grep', 'execute', 'task', 'check_subagent', 'load_capability', 'search_tools'}
+    | {'list_skills', 'load_skill', 'read_skill_resource', 'run_skill_script', 'read_memory', 'write_memory'}
+    | {'update_memory', 'ask_user', 'save_plan', 'save_checkpoint', 'list_checkpoints', 'rewind_to'}
+    | {'search_conversation_history'}
+)
 """Tools of deep_notebook that this model uses badly or does not need; without them the others go better."""
 
 

@@ -69,7 +69,7 @@ def test_instructions_and_tools_take_less_than_600_tokens_beside_the_examples() 
     """Counted with the base instructions of the deep agent: 315 tokens, and 790 with the examples."""
     text = system_of(render([said('Hi')], ALL, []))
     assert estimate_tokens(text.partition('Example 1')[0]) < 600
-    assert estimate_tokens(text) < 1100
+    assert estimate_tokens(text) < 1200
 
 
 def test_only_examples_of_tools_that_are_there_are_shown() -> None:
