@@ -212,7 +212,7 @@ def _subagent_factory(parent: Settled) -> SubAgentFactory:
 
     def make(config: SubAgentConfig) -> Agent[DeepAgentDeps, Any]:
         options = {name: parent[name] for name in _SHARED_WITH_SUBAGENTS}
-        options |= {name: config.get(name, options.get(name)) for name in _SET_BY_SUBAGENTS}
+        options |= {name: value for name in _SET_BY_SUBAGENTS if (value := config.get(name)) is not None}
         return build_agent(settle({**options, **_NOT_FOR_SUBAGENTS}), subagent=config)
 
     return make

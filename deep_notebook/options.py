@@ -164,7 +164,7 @@ class DeepAgentOptions(TypedDict, total=False):
     end_strategy: Literal['early', 'graceful', 'exhaustive']
     tool_timeout: float | None
     metadata: dict[str, Any] | None
-    capabilities: Sequence[AgentCapability[Any] | str | Mapping[str, Any]] | None
+    capabilities: Sequence[AgentCapability[Any] | str | Mapping[str, Any]]
     output_style: str | OutputStyle | None
     styles_dir: str | Path | None
     include_todo: bool

@@ -8,7 +8,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 __all__ = ['Call', 'Turn', 'call', 'prompts', 'returns', 'script']
@@ -40,25 +48,38 @@ def script(*turns: Turn, pause: float = 0.0, seen: list[list[ModelMessage]] | No
     """
     position = 0
 
-    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+    def turn(messages: list[ModelMessage]) -> str | list[tuple[str, Call]]:
+        """Return the next answer: a text, or calls with their ids."""
         nonlocal position
         number, position = position, position + 1
         if seen is not None:
             seen.append(list(messages))
-        turn = turns[min(number, len(turns) - 1)]
-        answer = turn(messages) if callable(turn) else turn
+        answer = turns[min(number, len(turns) - 1)]
+        if callable(answer):
+            answer = answer(messages)
+        if isinstance(answer, str):
+            return answer
+        calls = [answer] if isinstance(answer, Call) else answer
+        return [(made.id or f'call_{number + 1}_{index + 1}', made) for index, made in enumerate(calls)]
+
+    async def whole(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        answer = turn(messages)
+        if isinstance(answer, str):
+            return ModelResponse(parts=[TextPart(answer)])
+        return ModelResponse(parts=[ToolCallPart(made.name, made.args, tool_call_id=id) for id, made in answer])
+
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+        answer = turn(messages)
         if isinstance(answer, str):
             for word in answer.split(' '):
                 yield f'{word} '
                 if pause:
                     await asyncio.sleep(pause)
             return
-        calls = [answer] if isinstance(answer, Call) else answer
-        for index, made in enumerate(calls):
-            id = made.id or f'call_{number + 1}_{index + 1}'
+        for index, (id, made) in enumerate(answer):
             yield {index: DeltaToolCall(name=made.name, json_args=json.dumps(made.args), tool_call_id=id)}
 
-    return FunctionModel(stream_function=stream, model_name='scripted')
+    return FunctionModel(whole, stream_function=stream, model_name='scripted')
 
 
 def prompts(messages: Sequence[ModelMessage]) -> list[str]:

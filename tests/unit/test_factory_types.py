@@ -6,7 +6,7 @@ from typing import assert_type
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from deep_notebook import DeepAgentDeps, UsageError, create_deep_agent, create_default_deps, run_with_files
@@ -20,10 +20,6 @@ def test_the_output_type_of_an_agent_is_known() -> None:
     assert_type(create_deep_agent(), Agent[DeepAgentDeps, str])
     assert_type(create_deep_agent('test', output_type=None, include_todo=False), Agent[DeepAgentDeps, str])
     assert_type(create_deep_agent(TestModel(), output_type=Report), Agent[DeepAgentDeps, Report])
-    assert_type(
-        create_deep_agent(output_type=[Report, DeferredToolRequests]),
-        Agent[DeepAgentDeps, Report | DeferredToolRequests],
-    )
 
 
 def test_a_misspelt_or_mistyped_option_is_an_error_of_types_and_of_values() -> None:
