@@ -27,6 +27,7 @@ from .filesystem.text_files import Splice, TextFile, decode_text
 from .output import head_and_tail
 from .own_files import locate_own, writing_tool
 from .tool_classes import READ
+from .tools import MethodTool
 
 __all__ = ['DEFAULT_MAX_LINES', 'DEFAULT_MEMORY_DIR', 'AgentMemoryToolset', 'MemoryCapability', 'memory_file']
 
@@ -78,7 +79,7 @@ class _Notes:
     def tools(self) -> list[Tool[Any]]:
         """Return the tools."""
         return [
-            Tool(self.read_memory, metadata={**READ}),
+            MethodTool(self.read_memory, metadata={**READ}),
             writing_tool(self.write_memory, directory=self._path, preview=self._preview_append),
             writing_tool(self.update_memory, directory=self._path, preview=self._preview_replace),
         ]

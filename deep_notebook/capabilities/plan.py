@@ -13,7 +13,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
-from pydantic_ai.tools import AgentDepsT, Tool
+from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.toolsets import FunctionToolset
 from typing_extensions import TypedDict
 
@@ -26,6 +26,7 @@ from .filesystem.places import Place, answering
 from .filesystem.text_files import TextFile
 from .own_files import locate_own, writing_tool
 from .tool_classes import READ
+from .tools import MethodTool
 
 __all__ = [
     'DEFAULT_PLANS_DIR',
@@ -138,7 +139,7 @@ class PlanToolset(FunctionToolset[AgentDepsT]):
 
     def __init__(self, plans_dir: str = DEFAULT_PLANS_DIR, *, id: str | None = 'plan') -> None:
         self.plans_dir = plans_dir
-        ask = Tool(self.ask_user, sequential=True, metadata={**READ})
+        ask = MethodTool[AgentDepsT](self.ask_user, sequential=True, metadata={**READ})
         super().__init__([ask, writing_tool(self.save_plan, directory=plans_dir, preview=self._preview)], id=id)
 
     async def ask_user(self, ctx: RunContext[Any], question: str, options: _Options) -> ToolReturn[str]:

@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from .approvals import PREVIEW, Preview
 from .output import head_and_tail
 from .tool_classes import EXECUTE
+from .tools import MethodTool
 
 __all__ = ['PythonResult', 'PythonRunner', 'RunPython', 'without_fences']
 
@@ -75,9 +76,8 @@ class RunPython(AbstractCapability[AgentDepsT]):
 
     def get_toolset(self) -> FunctionToolset[AgentDepsT]:
         """Return the tool."""
-        tools: FunctionToolset[AgentDepsT] = FunctionToolset(id=self.id)
-        tools.add_function(self.run_python, sequential=True, metadata={**EXECUTE, PREVIEW: _preview})
-        return tools
+        tool = MethodTool[AgentDepsT](self.run_python, sequential=True, metadata={**EXECUTE, PREVIEW: _preview})
+        return FunctionToolset([tool], id=self.id)
 
     async def run_python(self, ctx: RunContext[AgentDepsT], code: str) -> ToolReturn[Any]:
         """Run Python in the person's kernel, with their variables, and see what it prints and shows."""

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from .arguments import parse_json_text
 from .events import TodosChangedEvent
 from .tool_classes import READ
+from .tools import MethodTool
 
 __all__ = ['HasTodos', 'Todo', 'TodoStatus', 'Todos', 'todo_prompt']
 
@@ -89,10 +90,11 @@ class Todos(AbstractCapability[AgentDepsT]):
 
     def get_toolset(self) -> FunctionToolset[AgentDepsT]:
         """Return the tools."""
-        tools: FunctionToolset[AgentDepsT] = FunctionToolset(id=self.id)
-        tools.add_function(self.read_todos, metadata={**READ})
-        tools.add_function(self.write_todos, sequential=True, metadata={**READ})
-        return tools
+        tools: list[MethodTool[AgentDepsT]] = [
+            MethodTool(self.read_todos, metadata={**READ}),
+            MethodTool(self.write_todos, sequential=True, metadata={**READ}),
+        ]
+        return FunctionToolset(tools, id=self.id)
 
     async def read_todos(self, ctx: RunContext[AgentDepsT]) -> ToolReturn[str]:
         """Show your todo list."""

@@ -19,6 +19,7 @@ from pydantic_ai.workspaces import SupportsCommands, WorkspaceBackend
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
 from ..tool_classes import EXECUTE, READ, WRITE
+from ..tools import MethodTool
 from .changes import Change, plan_hashline_edit, plan_str_replace_edit, plan_write
 from .commands import DEFAULT_TIMEOUT, run_command
 from .files import Files, HasBackend, Memory
@@ -124,7 +125,7 @@ class Filesystem(AbstractCapability[AgentDepsT]):
             (self.edit_lines, self._preview_lines) if self._anchors else (self.replace_text, self._preview_replace)
         )
         reading: list[Tool[AgentDepsT]] = [
-            Tool(read, metadata={**READ}) for read in (self.ls, self.read_file, self.glob, self.grep)
+            MethodTool(read, metadata={**READ}) for read in (self.ls, self.read_file, self.glob, self.grep)
         ]
         if self.read_only:
             return FunctionToolset(reading, id=self.id)
@@ -266,7 +267,7 @@ def _acting(
     *,
     name: str | None = None,
 ) -> Tool[AgentDepsT]:
-    return Tool(function, takes_ctx=True, name=name, sequential=True, metadata=metadata, prepare=prepare)
+    return MethodTool(function, name=name, sequential=True, metadata=metadata, prepare=prepare)
 
 
 async def _preview_execute(ctx: RunContext[Any], args: dict[str, Any]) -> Preview:

@@ -20,6 +20,7 @@ from ...errors import SkillError, UsageError, did_you_mean
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
 from ..tool_classes import EXECUTE, READ
+from ..tools import MethodTool
 from .directories import BUNDLED_SKILLS, BackendSkillsDirectory, FoundSkills, SkillsDirectory
 from .executors import command_line
 from .folders import run_workspace, runs_commands
@@ -88,10 +89,12 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         self._found: FoundSkills | None = None
         run: Callable[..., Any] = self.run_skill_script
         tools: list[Tool[AgentDepsT]] = [
-            *(Tool(read, metadata={**READ}) for read in (self.list_skills, self.load_skill, self.read_skill_resource)),
-            Tool(
+            *(
+                MethodTool(read, metadata={**READ})
+                for read in (self.list_skills, self.load_skill, self.read_skill_resource)
+            ),
+            MethodTool(
                 run,
-                takes_ctx=True,
                 sequential=True,
                 metadata={**EXECUTE, PREVIEW: self._preview},
                 prepare=self._where_scripts_run,

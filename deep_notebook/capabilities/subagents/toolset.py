@@ -18,6 +18,7 @@ from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool
 
 from ...errors import did_you_mean
 from ..tool_classes import READ
+from ..tools import MethodTool
 from .builtin import builtin_subagents, default_agent_factory
 from .children import ChildSettings, levels_left, run_child
 from .registry import DynamicAgentRegistry
@@ -96,8 +97,8 @@ class SubAgentToolset(FunctionToolset[AgentDepsT]):
         self._add_own_tools()
 
     def _add_own_tools(self) -> None:
-        self.add_function(self.task, name=self._tool_name, metadata={**READ})
-        self.add_function(self.check_subagent, metadata={**READ})
+        self.add_tool(MethodTool(self.task, name=self._tool_name, metadata={**READ}))
+        self.add_tool(MethodTool(self.check_subagent, metadata={**READ}))
 
     def at_level(self, levels: int) -> Self:
         """Return a copy without tasks, below whose agent `levels` levels of subagents may follow."""
