@@ -79,7 +79,7 @@ def _memory(cells: DeepCells, rest: str) -> str:
             _write(path, f'{before}{gap}{mask_secrets(text.strip())}\n')
             return 'Noted. The agent sees it from your next %%deep on.'
         case 'edit' if not text:
-            _write(path, _read(path))
+            path.parent.mkdir(parents=True, exist_ok=True)
             cells.shell.set_next_input(f'%%writefile {os.path.relpath(path)}\n{_read(path)}')
             return 'The notes are in a new cell: change them there and run it.'
         case _:
