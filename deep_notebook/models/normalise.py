@@ -40,6 +40,7 @@ NORMALISERS = {
     'workspace': 'the absolute path of the workspace',
     'addresses': 'memory addresses in reprs, such as `<object at 0x7f…>`',
     'uuids': 'UUIDs, numbered in order of appearance',
+    'notes': "the agent's notes in its instructions, which are the person's own",
 }
 """Name → what it takes out. A released name never changes its meaning: recordings name the ones they were made with."""
 
@@ -74,6 +75,8 @@ _PROVIDER_ID_PARTS = frozenset(
 # What says which class a part is of, also where that class has it as a default.
 _ALWAYS_KEPT = frozenset({'kind', 'part_kind', 'tool_kind', 'tool_name'})
 
+_NOTES = 'capability:memory:notes'
+"""The id of the instruction in which an agent has its notes."""
 _ADDRESS = re.compile(r'(?<= at )0x[0-9a-fA-F]{4,16}\b')
 _UUID = re.compile(r'\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b', re.IGNORECASE)
 _DATE_TIME = re.compile(r'\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?')
@@ -133,7 +136,10 @@ class Normaliser:
             settings=as_object(text.clean(to_jsonable_python(dict(settings or {}), fallback=repr))),
             tools=[text.clean(_tool(tool)) for tool in (*parameters.function_tools, *parameters.output_tools)],
             output=as_object(text.clean(_output(parameters))),
-            instructions=[text.clean(instruction, today=True) for instruction in _instructions(messages, parameters)],
+            instructions=[
+                text.clean(instruction, today=True)
+                for instruction in _instructions(messages, parameters, notes='notes' not in self.names)
+            ],
             messages=[text.message(message) for message in messages],
         )
 
@@ -178,6 +184,8 @@ def _canonical(dumped: Mapping[str, JsonValue], names: frozenset[str]) -> dict[s
     parts = [_drop(part, dropped) for part in as_list(dumped['parts'])]
     if 'run-ids' in names:
         parts = [part for part in parts if part.get('part_kind') != 'instruction-baseline']
+    if 'notes' in names:
+        parts = [part for part in parts if (part.get('part_kind'), part.get('id')) != ('instruction-delta', _NOTES)]
     # Only the latest instructions count, and they are compared on their own.
     outside = {name: value for name, value in dumped.items() if name not in ('parts', 'instructions')}
     return {**_drop(outside, dropped), 'parts': [*parts]}
@@ -358,9 +366,9 @@ def _output(parameters: ModelRequestParameters) -> JsonValue:
     return {name: to_jsonable_python(value, fallback=repr) for name, value in described.items() if value is not None}
 
 
-def _instructions(messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> list[str]:
+def _instructions(messages: Sequence[ModelMessage], parameters: ModelRequestParameters, *, notes: bool) -> list[str]:
     if parameters.instruction_parts is not None:
-        return [part.content for part in parameters.instruction_parts]
+        return [part.content for part in parameters.instruction_parts if notes or str(part.id) != _NOTES]
     latest = next((message for message in reversed(messages) if isinstance(message, ModelRequest)), None)
     return [] if latest is None or latest.instructions is None else [latest.instructions]
 
