@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_ai.messages import ERROR_OUTCOMES, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['ANSWER', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply', 'failed']
+__all__ = ['ANSWER', 'LOADERS', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply', 'failed']
 
 ANSWER = 'answer'
 """The pseudo tool by which the model ends its turn; what it says to the person follows."""
@@ -25,8 +25,10 @@ MAX_OTHER_TOOLS = 4
 """How many tools beside the well-known ones are shown."""
 MAX_SENTENCE = 100
 """Characters of a foreign tool's description."""
-LEFT_OUT = frozenset({'read_todos', 'edit_file', 'glob', 'grep', 'execute'})
-"""Tools of deep_notebook that this model uses badly or does not need; without them the others go better."""
+LOADERS = frozenset({'load_capability', 'search_tools'})
+"""The tools of pydantic-ai that make other tools known: what stays hidden without them is too much for this model."""
+LEFT_OUT = LOADERS | {'read_todos', 'edit_file', 'glob', 'grep', 'execute'}
+"""Tools that this model uses badly or does not need; without them the others go better."""
 
 
 class UnreadableReply(Exception):

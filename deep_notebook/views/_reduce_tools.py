@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, ToolCallPart
+from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, LoadCapabilityReturnPart, ToolCallPart
 
 from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalRequest
-from deep_notebook.capabilities.tool_classes import ToolClass
+from deep_notebook.capabilities.tool_classes import ToolClass, undeclared_class
 from deep_notebook.masking import mask_secrets
 
 from ._tool_text import (
@@ -47,7 +47,7 @@ def called(
         step = ToolStep(
             id=part.tool_call_id,
             name=part.tool_name,
-            tool_class=tool_class or state.tool_classes.get(part.tool_name, 'write'),
+            tool_class=tool_class or state.tool_classes.get(part.tool_name) or undeclared_class(part.tool_name),
         )
         state = replace(state, steps=(*state.steps, step))
     return updated(state, part, started=started)
@@ -183,6 +183,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
         status = 'failed'
     result, truncated = result_text(part)
     summary = metadata.get('summary')
+    loaded = isinstance(part, LoadCapabilityReturnPart)
 
     def settled(step: ToolStep) -> ToolStep:
         return replace(
@@ -190,7 +191,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
             status=status,
             result=result,
             truncated=truncated,
-            summary=_settled_summary(step, summary) if isinstance(summary, str) else step.summary,
+            summary=_settled_summary(step, f'loaded {step.summary}' if loaded else summary),
             note=_note(part, step),
             seconds=None if step.started is None or status == 'denied' else round(max(0.0, now - step.started), 3),
             images=result_images(contents),
@@ -201,8 +202,10 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
     return _with_file(state, change) if status == 'ok' and isinstance(change, Mapping) else state
 
 
-def _settled_summary(step: ToolStep, outcome: str) -> str:
-    """Return what a tool says of its work; of what was executed also what it was."""
+def _settled_summary(step: ToolStep, outcome: object) -> str:
+    """Return what a tool says of its work, if it does; of what was executed also what it was."""
+    if not isinstance(outcome, str):
+        return step.summary
     if step.tool_class == 'execute' and step.summary:
         return f'{one_line(step.summary, limit=80)} → {one_line(outcome)}'
     return one_line(outcome)
