@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, WrapperCapability
 from pydantic_ai.tools import AgentDepsT
 
 from ..errors import UsageError, did_you_mean
@@ -131,11 +131,17 @@ def _check(defer: Collection[str], capabilities: Iterable[AbstractCapability[Any
 
 
 def _works_unasked(capability: AbstractCapability[Any]) -> bool:
-    """Return whether `capability` is a policy, or has nothing that the model could load."""
-    if isinstance(capability, (ApprovalGate, HookRunner)):
+    """Return whether `capability` is a policy, or where the files are, or has nothing that the model could load."""
+    inner = capability
+    while isinstance(inner, WrapperCapability):
+        inner = inner.wrapped
+    if isinstance(inner, (ApprovalGate, HookRunner)) or type(inner).get_workspace is not _NO_WORKSPACE:
         return True
     contributions = (capability.get_toolset(), capability.get_instructions(), *capability.get_native_tools())
     return all(each is None for each in contributions)
+
+
+_NO_WORKSPACE = AbstractCapability.get_workspace
 
 
 def _on_demand(capability: AbstractCapability[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
