@@ -16,7 +16,7 @@ from .approvals import ApprovalGate
 from .hooks import HookRunner
 from .naming import Wording, phrases
 
-__all__ = ['AUTO_DEFERRED', 'MCP_PREFIX', 'LoadNamed', 'NamedInPrompts', 'PartlyOnDemand', 'deferred']
+__all__ = ['AUTO_DEFERRED', 'MCP_PREFIX', 'LoadNamed', 'NamedInPrompts', 'deferred']
 
 AUTO_DEFERRED = frozenset(
     {'checkpoints', 'history_search', 'plan', 'skills', 'teams', 'web_fetch', 'web_search'},
@@ -25,7 +25,7 @@ AUTO_DEFERRED = frozenset(
 MCP_PREFIX = 'mcp_'
 """How the ids of the capabilities of MCP servers begin; the rest is the server's name."""
 
-_ALWAYS_ON = frozenset({'approvals', 'cost', 'hooks', 'load_named', 'security_hooks'})
+_ALWAYS_ON = frozenset({'approvals', 'checkpoint_saving', 'cost', 'hooks', 'load_named', 'security_hooks'})
 
 _WORDS = {
     'checkpoints': phrases(r'(?<!model\s)(?<!training\s)checkpoints?', 'rewind'),
@@ -65,15 +65,6 @@ class NamedInPrompts(Protocol):
         ...
 
 
-@runtime_checkable
-class PartlyOnDemand(Protocol):
-    """A capability that also works unasked, which hooks that wait for a load do not."""
-
-    def partly_on_demand(self) -> AbstractCapability[Any]:
-        """Return what takes its place: what works unasked, and under the same id what is loaded."""
-        ...
-
-
 def deferred(
     capabilities: Iterable[AbstractCapability[AgentDepsT]], defer: Collection[str] | Literal['auto'] = 'auto'
 ) -> list[AbstractCapability[AgentDepsT]]:
@@ -97,10 +88,11 @@ def deferred(
         _check(defer, capabilities)
 
     def choose(capability: AbstractCapability[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
-        chosen = _is_auto(capability.id) if defer == 'auto' else capability.id in defer
-        return _on_demand(capability) if chosen and capability.defer_loading is not True else capability
+        waits = _is_auto(capability.id) if defer == 'auto' else capability.id in defer
+        return _on_demand(capability) if waits and capability.defer_loading is not True else capability
 
-    return [each for each in (capability.visit_and_replace(choose) for capability in capabilities) if each is not None]
+    chosen = [each if each.defer_loading is True else each.visit_and_replace(choose) for each in capabilities]
+    return [each for each in chosen if each is not None]
 
 
 def _is_auto(id: str | None) -> bool:
@@ -145,8 +137,6 @@ _NO_WORKSPACE = AbstractCapability.get_workspace
 
 
 def _on_demand(capability: AbstractCapability[AgentDepsT]) -> AbstractCapability[AgentDepsT]:
-    if isinstance(capability, PartlyOnDemand):
-        return capability.partly_on_demand()
     maker = next(each for each in type(capability).__mro__ if '__init__' in vars(each))
     if is_dataclass(maker) and '__dataclass_params__' in vars(maker) and vars(maker)['__dataclass_params__'].init:
         return replace(capability, defer_loading=True)
@@ -180,14 +170,10 @@ class LoadNamed(AbstractCapability[AgentDepsT]):
 
     async def before_run(self, ctx: RunContext[AgentDepsT]) -> None:
         """Load what the prompt names."""
-        waiting = [
-            (id, capability)
-            for id, capability in ctx.capabilities.items()
-            if capability.defer_loading is True and id not in ctx.active_capability_ids
-        ]
         prompt = Wording.of(ctx.prompt)
-        for id, capability in waiting:
-            if await self._is_named(ctx, prompt, id, capability):
+        for id, capability in ctx.capabilities.items():
+            if capability.defer_loading is True and await self._is_named(ctx, prompt, id, capability):
+                # Does nothing if it is loaded already.
                 ctx.load_capability(id)
 
     async def _is_named(

@@ -63,7 +63,7 @@ SAYS_NOT = [
     Case('a variable', 'What is skill_level, and what is my_skill?'),
     Case('a call', 'What does skill() do?'),
     Case('a compound', 'Make a skill-based ranking'),
-    Case('an address', 'Read https://example.org/skill?skill=1'),
+    Case('an address', 'Read https://example.org/?q=skill'),
     Case('an email address', 'Write to skill@example.org'),
     Case('the middle of a long prompt', f'Sum this: {"1,2 " * 2_000} skill {"1,2 " * 2_000}'),
 ]

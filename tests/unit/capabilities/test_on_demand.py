@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 from pydantic_ai import Agent, ModelMessagesTypeAdapter, RunContext
-from pydantic_ai.capabilities import AbstractCapability, Capability, CombinedCapability, Toolset
+from pydantic_ai.capabilities import AbstractCapability, Capability, CombinedCapability, Toolset, WebSearch
 from pydantic_ai.messages import (
     CapabilityLoadDeltaPart,
     ModelMessage,
@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 
 from deep_notebook.capabilities import CAPABILITIES
@@ -36,6 +37,7 @@ from deep_notebook.capabilities.security_hooks import SecurityHooks
 from deep_notebook.capabilities.skills import SkillsCapability
 from deep_notebook.capabilities.subagents import SubAgentCapability
 from deep_notebook.capabilities.todos import Todos
+from deep_notebook.capabilities.tool_classes import tool_class
 from deep_notebook.errors import UsageError
 from deep_notebook.store import SessionStore
 from deep_notebook.workspaces import KernelWorkspace
@@ -147,6 +149,16 @@ def test_what_a_group_or_a_wrapper_holds_waits_too() -> None:
     assert ids(found) == {'todos': False, 'skills': True, 'mcp_github': True}
 
 
+async def test_a_group_that_waits_already_is_left_as_it_is(tmp_path: Path) -> None:
+    group = CombinedCapability([Todos(), PlanCapability()], id='planning', defer_loading=True)
+    assert deferred([group]) == [group]
+    assert await person(tmp_path, group).ask('Hello') == []
+
+
+def test_a_wrapped_server_can_be_named() -> None:
+    assert ids(deferred([server('mine').prefix_tools('x')], {'mine'})) == {'mine': True}
+
+
 async def test_a_wrapped_server_is_hidden_and_loads_under_its_own_tool_names(tmp_path: Path) -> None:
     asking = person(tmp_path, server('mcp_github').prefix_tools('github'))
     assert await asking.ask('Hello') == []
@@ -195,6 +207,7 @@ def test_capabilities_of_others_are_copied_as_they_are() -> None:
         ApprovalGate(id='gate'),
         LoadNamed(),
         Filesystem(),
+        HooksCapability(id='wrapped').prefix_tools('x'),
     ],
     ids=lambda capability: f'{type(capability).__name__}-{capability.id}',
 )
@@ -248,38 +261,13 @@ HOOKS = frozenset(
 
 
 def test_nothing_that_waits_by_default_has_to_work_unasked() -> None:
-    """Hooks of what is not loaded do not run: a capability that needs them says so with `partly_on_demand`."""
+    """Hooks of what is not loaded do not run: what needs them is a capability of its own, which does not wait."""
     waiting = {id: CAPABILITIES[id] for id in AUTO_DEFERRED & CAPABILITIES.keys()}
     silenced = {
-        id: sorted(name for name in HOOKS if getattr(kind, name) is not getattr(AbstractCapability, name))
+        id: [name for name in HOOKS if getattr(kind, name) is not getattr(AbstractCapability, name)]
         for id, kind in waiting.items()
-        if not hasattr(kind, 'partly_on_demand')
     }
     assert {id: names for id, names in silenced.items() if names} == {}
-
-
-@dataclass
-class Keeper(AbstractCapability[Any]):
-    """Notes every run and can tell of them."""
-
-    runs: list[str] = field(default_factory=list)
-
-    id: str | None = field(default='checkpoints', kw_only=True)
-
-    async def before_run(self, ctx: RunContext[Any]) -> None:
-        self.runs.append(str(ctx.prompt))
-
-    def partly_on_demand(self) -> AbstractCapability[Any]:
-        telling: Capability[Any] = Capability(id='checkpoints', tools=[look_up], defer_loading=True)
-        return CombinedCapability([replace(self, id='checkpoint_keeper'), telling])
-
-
-async def test_what_works_unasked_goes_on_while_its_tools_wait(tmp_path: Path) -> None:
-    keeper = Keeper()
-    asking = person(tmp_path, keeper)
-    assert await asking.ask('Hello') == []
-    assert await asking.ask('Go back to the last checkpoint') == ['look_up']
-    assert keeper.runs == ['Hello', 'Go back to the last checkpoint']
 
 
 # What a prompt names
@@ -389,6 +377,43 @@ def _exchange(prompt: str) -> list[ModelMessage]:
     return [ModelRequest.user_text_prompt(prompt), ModelResponse(parts=[TextPart('Done.')])]
 
 
+async def test_what_the_provider_does_itself_waits_too(tmp_path: Path) -> None:
+    native: list[list[str]] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        native.append([tool.kind for tool in info.model_request_parameters.native_tools])
+        return ModelResponse(parts=[TextPart('Done.')])
+
+    agent: Agent[Any, str] = Agent(FunctionModel(answer), capabilities=[*deferred([WebSearch()]), LoadNamed()])
+    for prompt in ('Hello', 'Search the web'):
+        await agent.run(prompt, deps=Deps(KernelWorkspace(tmp_path)))
+    assert native == [[], ['web_search']]
+
+
+class StartsLate(FunctionToolset[Any]):
+    """A server that is only asked for its tools once it is loaded."""
+
+    started = False
+
+    async def get_tools(self, ctx: RunContext[Any]) -> Any:
+        if 'mcp_late' not in ctx.loaded_capability_ids:
+            return {}
+        self.started = True
+        return await super().get_tools(ctx)
+
+
+@pytest.mark.parametrize('prompt', ['Ask late', 'Hello'])
+async def test_a_server_that_starts_when_it_is_loaded_has_its_tools_in_the_next_request(
+    tmp_path: Path, prompt: str
+) -> None:
+    toolset = StartsLate([look_up], id='late')
+    cast = Cast({prompt: [[('load_capability', {'id': 'mcp_late'})] if prompt == 'Hello' else 'end', 'end']})
+    given = [*deferred([Toolset(toolset, id='mcp_late')]), LoadNamed()]
+    await perform(cast, *given, prompt=prompt, deps=Deps(KernelWorkspace(tmp_path)))
+    assert cast.requests[-1].tools == ['load_capability', 'look_up']
+    assert prompt == 'Ask late' or cast.requests[0].tools == ['load_capability']
+
+
 # What stays
 
 
@@ -495,6 +520,11 @@ async def test_loading_is_never_asked_about(tmp_path: Path, mode: Any) -> None:
     played = await _load('skills', tmp_path, ApprovalGate(mode))
     assert played.output == 'done'
     assert played.texts[0].startswith('{"message":"Capability \'skills\' loaded.')
+
+
+def test_tools_that_only_make_others_known_change_nothing() -> None:
+    classes = [tool_class(ToolDefinition(name=name)) for name in ('load_capability', 'search_tools', 'load_cargo')]
+    assert classes == ['read', 'read', 'write']
 
 
 async def test_tools_that_were_loaded_are_asked_about_like_any(tmp_path: Path) -> None:
