@@ -183,7 +183,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
         status = 'failed'
     result, truncated = result_text(part)
     summary = metadata.get('summary')
-    loaded = isinstance(part, LoadCapabilityReturnPart)
+    verb = 'loaded ' if isinstance(part, LoadCapabilityReturnPart) else ''
 
     def settled(step: ToolStep) -> ToolStep:
         return replace(
@@ -191,7 +191,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
             status=status,
             result=result,
             truncated=truncated,
-            summary=_settled_summary(step, f'loaded {step.summary}' if loaded else summary),
+            summary=_settled_summary(step, summary) if isinstance(summary, str) else f'{verb}{step.summary}',
             note=_note(part, step),
             seconds=None if step.started is None or status == 'denied' else round(max(0.0, now - step.started), 3),
             images=result_images(contents),
@@ -202,10 +202,8 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
     return _with_file(state, change) if status == 'ok' and isinstance(change, Mapping) else state
 
 
-def _settled_summary(step: ToolStep, outcome: object) -> str:
-    """Return what a tool says of its work, if it does; of what was executed also what it was."""
-    if not isinstance(outcome, str):
-        return step.summary
+def _settled_summary(step: ToolStep, outcome: str) -> str:
+    """Return what a tool says of its work; of what was executed also what it was."""
     if step.tool_class == 'execute' and step.summary:
         return f'{one_line(step.summary, limit=80)} → {one_line(outcome)}'
     return one_line(outcome)
