@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
+    from .capabilities.on_demand import LoadNamed
     from .capabilities.plan import PlanCapability, create_plan_toolset
     from .capabilities.python import RunPython
     from .capabilities.security_hooks import SecurityHooks
@@ -70,6 +71,7 @@ _HOMES = {
     'HookResult': 'capabilities.hooks',
     'HooksCapability': 'capabilities.hooks',
     'KernelWorkspace': 'workspaces',
+    'LoadNamed': 'capabilities.on_demand',
     'LocalSkillScriptExecutor': 'capabilities.skills',
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
@@ -121,6 +123,7 @@ __all__ = [
     'HookResult',
     'HooksCapability',
     'KernelWorkspace',
+    'LoadNamed',
     'LocalSkillScriptExecutor',
     'MemoryCapability',
     'OutputStyle',

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar, Unpack, overload
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.agent.spec import CapabilitySpec, get_capability_registry
-from pydantic_ai.capabilities import AgentCapability, Capability, Instrumentation, ProcessHistory, Thinking
+from pydantic_ai.capabilities import AbstractCapability, Capability, Instrumentation, ProcessHistory, Thinking
 from pydantic_ai.models import Model
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.output import OutputSpec, StructuredDict
@@ -20,6 +20,7 @@ from .capabilities.filesystem import Filesystem
 from .capabilities.hooks import HooksCapability
 from .capabilities.memory import MemoryCapability
 from .capabilities.model_names import ModelNames
+from .capabilities.on_demand import LoadNamed, deferred
 from .capabilities.plan import PlanCapability
 from .capabilities.skills import SkillsCapability, default_directories
 from .capabilities.subagents import SubAgentCapability, SubAgentConfig, SubAgentFactory
@@ -95,6 +96,16 @@ def build_agent(
     if output_type is None:
         output_type = str if spec.output_schema is None else StructuredDict(spec.output_schema)
     stored, given = _own_capabilities(settled['capabilities'])
+    capabilities: list[AbstractCapability[Any]] = [
+        ModelNames(),
+        Capability(id='base', instructions=BASE_INSTRUCTIONS),
+        Capability(id=OWN_INSTRUCTIONS, instructions=list(_instructions(settled))),
+        *_with_tools(settled, subagent),
+        *_around(settled),
+        *given,
+        *_model_side(settled),
+        *([] if subagent is not None else [_gate(settled, suspends=_may_suspend(output_type))]),
+    ]
     try:
         return Agent.from_spec(
             {'capabilities': stored},
@@ -112,16 +123,7 @@ def build_agent(
             tool_timeout=spec.tool_timeout,
             metadata=settled['metadata'],
             defer_model_check=True,
-            capabilities=[
-                ModelNames(),
-                Capability(id='base', instructions=BASE_INSTRUCTIONS),
-                Capability(id=OWN_INSTRUCTIONS, instructions=list(_instructions(settled))),
-                *_with_tools(settled, subagent),
-                *_around(settled),
-                *given,
-                *_model_side(settled),
-                *([] if subagent is not None else [_gate(settled, suspends=_may_suspend(output_type))]),
-            ],
+            capabilities=_waiting(capabilities, settled['defer']),
         )
     except ValueError as error:
         if not stored:
@@ -129,7 +131,15 @@ def build_agent(
         raise UsageError(str(error).splitlines()[0]) from error
 
 
-def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[AgentCapability[Any]]:
+def _waiting(
+    capabilities: list[AbstractCapability[Any]], defer: Collection[str] | Literal['auto'] | None
+) -> list[AbstractCapability[Any]]:
+    """Return the capabilities with those on demand that `defer` says, and what loads them when a prompt names them."""
+    waiting = deferred(capabilities, () if defer is None else defer)
+    return [*waiting, LoadNamed()] if any(each.defer_loading for each in waiting) else waiting
+
+
+def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[AbstractCapability[Any]]:
     """Yield what brings tools and what the model is told beside them, in the order in which it reads that."""
     spec = settled.spec
     read_only = subagent is not None and subagent.get('read_only', False)
@@ -161,7 +171,7 @@ def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[A
         yield PlanCapability(spec.plans_dir)
 
 
-def _around(settled: Settled) -> Iterator[AgentCapability[Any]]:
+def _around(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     """Yield what the caller puts around tools and requests."""
     if settled['hooks']:
         yield HooksCapability(settled['hooks'])
@@ -170,7 +180,7 @@ def _around(settled: Settled) -> Iterator[AgentCapability[Any]]:
         yield ProcessHistory(processor)
 
 
-def _model_side(settled: Settled) -> Iterator[AgentCapability[Any]]:
+def _model_side(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     """Yield what concerns the model."""
     if settled['thinking'] is not None:
         yield Thinking(settled['thinking'])
@@ -234,7 +244,7 @@ _NOT_FOR_SUBAGENTS = {
 
 def _own_capabilities(
     capabilities: Sequence[Any] | None,
-) -> tuple[list[CapabilitySpec], list[AgentCapability[Any]]]:
+) -> tuple[list[CapabilitySpec], list[AbstractCapability[Any]]]:
     """Return the caller's further capabilities: those written as in a file, and those that are objects."""
     stored, given = [], []
     known = get_capability_registry(_storable_types())

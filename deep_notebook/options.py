@@ -17,7 +17,7 @@ from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, ValidationError, with_config
 from pydantic_ai.agent.abstract import AgentRetries
 from pydantic_ai.agent.spec import AgentSpec, CapabilitySpec
-from pydantic_ai.capabilities import AgentCapability
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
 from pydantic_ai.tools import Tool
@@ -164,7 +164,7 @@ class DeepAgentOptions(TypedDict, total=False):
     end_strategy: Literal['early', 'graceful', 'exhaustive']
     tool_timeout: float | None
     metadata: dict[str, Any] | None
-    capabilities: Sequence[AgentCapability[Any] | str | Mapping[str, Any]]
+    capabilities: Sequence[AbstractCapability[Any] | str | Mapping[str, Any]]
     output_style: str | OutputStyle | None
     styles_dir: str | Path | None
     include_todo: bool
@@ -202,7 +202,7 @@ class DeepAgentOptions(TypedDict, total=False):
     """Further toolsets."""
     hooks: Sequence[Hook] | None
     """What is run when tools are used, and at other points of a run."""
-    middleware: Sequence[AgentCapability[Any]] | None
+    middleware: Sequence[AbstractCapability[Any]] | None
     """Further capabilities, between the hooks and what counts costs."""
     approver: Approver | None
     """Who says yes to calls that need one; without, they are deferred where `output_type` has `DeferredToolRequests`,

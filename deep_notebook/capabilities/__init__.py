@@ -11,6 +11,7 @@ from .context_files import ContextFilesCapability
 from .filesystem import Filesystem
 from .hooks import HooksCapability
 from .memory import MemoryCapability
+from .on_demand import LoadNamed
 from .plan import PlanCapability
 from .python import RunPython
 from .security_hooks import SecurityHooks
@@ -24,6 +25,7 @@ __all__ = [
     'ContextFilesCapability',
     'Filesystem',
     'HooksCapability',
+    'LoadNamed',
     'MemoryCapability',
     'PlanCapability',
     'RunPython',
@@ -45,5 +47,6 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
     'approvals': ApprovalGate,
+    'load_named': LoadNamed,
 }
 """Each capability by the id that histories and settings know it by."""

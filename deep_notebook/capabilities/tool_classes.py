@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['EXECUTE', 'READ', 'WRITE', 'ToolClass', 'tool_class']
+__all__ = ['EXECUTE', 'READ', 'WRITE', 'ToolClass', 'tool_class', 'undeclared_class']
 
 ToolClass: TypeAlias = Literal['read', 'write', 'execute']
 
@@ -33,4 +33,9 @@ def tool_class(tool: ToolDefinition) -> ToolClass:
     for known in get_args(ToolClass):
         if known == declared:
             return known
-    return 'read' if tool.name in _PYDANTIC_AI_READ_TOOLS else 'write'
+    return undeclared_class(tool.name)
+
+
+def undeclared_class(name: str) -> ToolClass:
+    """Return the class of a tool of which no more than its name is known."""
+    return 'read' if name in _PYDANTIC_AI_READ_TOOLS else 'write'

@@ -24,6 +24,7 @@ from pydantic_ai.usage import RequestUsage
 
 from deep_notebook.errors import UsageError
 
+from .embedded_prompt import without_loads
 from .embedded_runtime import CONTEXT_TOKENS, Complete, complete
 from .embedded_tools import Catalogue
 from .embedded_turn import MAX_REQUESTS
@@ -80,6 +81,12 @@ class EmbeddedModel(Model):
     def system(self) -> str:
         """`'embedded'`."""
         return 'embedded'
+
+    def prepare_messages(
+        self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
+    ) -> list[ModelMessage]:
+        """Leave out how capabilities were loaded, then prepare the messages as for any model."""
+        return super().prepare_messages(without_loads(messages), model_request_parameters)
 
     async def request(
         self,

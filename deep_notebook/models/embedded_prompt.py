@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai.messages import (
     AgentInstructionSource,
+    CapabilityLoadDeltaPart,
+    InstructionDeltaPart,
     InstructionPart,
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
+    ModelResponsePart,
     RunInstructionSource,
     SystemPromptPart,
     TextContent,
     TextPart,
+    ToolAvailabilityDeltaPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -28,9 +33,9 @@ from pydantic_ai.messages import (
 
 from deep_notebook.errors import UsageError
 
-from .embedded_tools import ANSWER, Catalogue, failed
+from .embedded_tools import ANSWER, LOADERS, Catalogue, failed
 
-__all__ = ['OWN_INSTRUCTIONS', 'PROMPT_TOKENS', 'estimate_tokens', 'render', 'with_note']
+__all__ = ['OWN_INSTRUCTIONS', 'PROMPT_TOKENS', 'estimate_tokens', 'render', 'with_note', 'without_loads']
 
 PROMPT_TOKENS = 4000
 """The bound of a whole prompt, estimated: 54 s of reading on two cores if nothing of it is cached."""
@@ -188,6 +193,30 @@ def render(
             break
         kept.append(text)
     return f'{system}{"".join(reversed(kept))}{present}{_REPLY}'
+
+
+def without_loads(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return the messages without what they say of capabilities: that one was loaded, its instructions, its tools.
+
+    Whatever is loaded, this model sees its own short lines of the tools that there are now.
+    """
+    kept: list[ModelMessage] = []
+    for message in messages:
+        parts: list[Any] = [part for part in message.parts if not _tells_of_a_load(part)]
+        if len(parts) == len(message.parts):
+            kept.append(message)
+        elif parts:
+            with_parts: Any = replace(message, parts=parts)  # type: ignore[arg-type]  # of its own kind
+            kept.append(with_parts)
+    return kept
+
+
+def _tells_of_a_load(part: ModelRequestPart | ModelResponsePart) -> bool:
+    if isinstance(part, ToolCallPart | ToolReturnPart):
+        return part.tool_name in LOADERS
+    if isinstance(part, InstructionDeltaPart):
+        return part.id is not None and not isinstance(part.id.source, AgentInstructionSource | RunInstructionSource)
+    return isinstance(part, CapabilityLoadDeltaPart | ToolAvailabilityDeltaPart)
 
 
 def with_note(prompt: str, note: str) -> str:

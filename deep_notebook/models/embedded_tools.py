@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_ai.messages import ERROR_OUTCOMES, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['ANSWER', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply', 'failed']
+__all__ = ['ANSWER', 'LOADERS', 'Catalogue', 'CompactTool', 'Reply', 'UnreadableReply', 'failed']
 
 ANSWER = 'answer'
 """The pseudo tool by which the model ends its turn; what it says to the person follows."""
@@ -25,13 +25,14 @@ MAX_OTHER_TOOLS = 4
 """How many tools beside the well-known ones are shown."""
 MAX_SENTENCE = 100
 """Characters of a foreign tool's description."""
-LEFT_OUT = frozenset(
-    {'read_todos', 'edit_file', 'glob', 'grep', 'execute', 'task', 'check_subagent', 'load_capability', 'search_tools'}
-    | {'list_skills', 'load_skill', 'read_skill_resource', 'run_skill_script', 'read_memory', 'write_memory'}
-    | {'update_memory', 'ask_user', 'save_plan', 'save_checkpoint', 'list_checkpoints', 'rewind_to'}
-    | {'search_conversation_history'}
+LOADERS = frozenset({'load_capability', 'search_tools'})
+"""The tools of pydantic-ai that make other tools known: what stays hidden without them is too much for this model."""
+LEFT_OUT = (
+    LOADERS
+    | {'read_todos', 'edit_file', 'glob', 'grep', 'execute', 'task', 'check_subagent'}
+    | {'read_memory', 'write_memory', 'update_memory'}
 )
-"""Tools of deep_notebook that this model uses badly or does not need; without them the others go better."""
+"""Tools that this model uses badly or does not need; without them the others go better."""
 
 
 class UnreadableReply(Exception):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, ToolCallPart
+from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, LoadCapabilityReturnPart, ToolCallPart
 
 from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalRequest
-from deep_notebook.capabilities.tool_classes import ToolClass
+from deep_notebook.capabilities.tool_classes import ToolClass, undeclared_class
 from deep_notebook.masking import mask_secrets
 
 from ._tool_text import (
@@ -47,7 +47,7 @@ def called(
         step = ToolStep(
             id=part.tool_call_id,
             name=part.tool_name,
-            tool_class=tool_class or state.tool_classes.get(part.tool_name, 'write'),
+            tool_class=tool_class or state.tool_classes.get(part.tool_name) or undeclared_class(part.tool_name),
         )
         state = replace(state, steps=(*state.steps, step))
     return updated(state, part, started=started)
@@ -183,6 +183,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
         status = 'failed'
     result, truncated = result_text(part)
     summary = metadata.get('summary')
+    verb = 'loaded ' if isinstance(part, LoadCapabilityReturnPart) else ''
 
     def settled(step: ToolStep) -> ToolStep:
         return replace(
@@ -190,7 +191,7 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
             status=status,
             result=result,
             truncated=truncated,
-            summary=_settled_summary(step, summary) if isinstance(summary, str) else step.summary,
+            summary=_settled_summary(step, summary) if isinstance(summary, str) else f'{verb}{step.summary}',
             note=_note(part, step),
             seconds=None if step.started is None or status == 'denied' else round(max(0.0, now - step.started), 3),
             images=result_images(contents),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import JsonValue
-from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, BinaryContent
+from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, BinaryContent, LoadCapabilityReturnPart
 from pydantic_core import to_json
 
 from deep_notebook.masking import is_secret_name, mask_secrets
@@ -124,6 +124,8 @@ def mask_and_clip(text: str, limit: int) -> tuple[str, bool]:
 
 def result_text(part: BaseToolReturnPart) -> tuple[str, bool]:
     """Return what a tool returned as text, at most `RESULT_LIMIT` characters, and whether it was longer."""
+    if isinstance(part, LoadCapabilityReturnPart):
+        return mask_and_clip(part.content.get('message', ''), RESULT_LIMIT)
     text = part.model_response_str(wrap_if_error=False)
     hidden = [file for file in part.files if not _is_shown(file)]
     if hidden:

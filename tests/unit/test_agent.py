@@ -1,17 +1,21 @@
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import pytest
 from pydantic_ai.models.test import TestModel
 
 from deep_notebook import DeepAgentDeps, KernelWorkspace, StateBackend, create_deep_agent, create_default_deps
 from deep_notebook.agent import BASE_INSTRUCTIONS
+from deep_notebook.capabilities.python import PythonResult, RunPython
+from harness.request_cost import first_request_cost
 
 pytestmark = pytest.mark.anyio
 
 FIRST_REQUEST_TOKENS = 2_000
 """What the first request of the default agent may cost, in characters / 4 of instructions and tool schemas."""
+EAGER_TOKENS = 5_000
+"""What it may cost with nothing on demand."""
 
 
 async def first_request(deps: DeepAgentDeps, **options: object) -> TestModel:
@@ -20,20 +24,22 @@ async def first_request(deps: DeepAgentDeps, **options: object) -> TestModel:
     return model
 
 
-def tokens(model: TestModel) -> float:
-    parameters = model.last_model_request_parameters
-    assert parameters is not None
-    tools = sum(
-        len(tool.name) + len(tool.description or '') + len(json.dumps(tool.parameters_json_schema))
-        for tool in parameters.function_tools
+async def test_the_default_agent_fits_its_first_request(tmp_path: Path) -> None:
+    deps = create_default_deps(KernelWorkspace(tmp_path))
+    python = RunPython[DeepAgentDeps](runner=NoKernel())
+    default = await first_request_cost(create_deep_agent(capabilities=[python]), deps)
+    eager = await first_request_cost(create_deep_agent(capabilities=[python], defer=None), deps)
+    print(
+        f'first request: {default.total} of {FIRST_REQUEST_TOKENS} tokens; all eager: {eager.total} of {EAGER_TOKENS}'
     )
-    return (tools + sum(len(part.content) for part in parameters.instruction_parts or [])) / 4
+    assert 'load_capability' in default.tools
+    assert default.total <= FIRST_REQUEST_TOKENS
+    assert eager.total <= EAGER_TOKENS
 
 
-async def test_the_default_agent_fits_its_first_request(tmp_path: object) -> None:
-    used = tokens(await first_request(create_default_deps(KernelWorkspace(str(tmp_path)))))
-    print(f'first request: {used:.0f} of {FIRST_REQUEST_TOKENS} tokens')
-    assert used <= FIRST_REQUEST_TOKENS
+class NoKernel:
+    async def run(self, code: str, *, timeout: float | None) -> PythonResult:
+        raise NotImplementedError
 
 
 async def test_own_instructions_follow_the_base() -> None:

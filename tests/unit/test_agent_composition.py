@@ -316,5 +316,6 @@ async def test_skills_of_a_directory_come_before_those_that_are_bundled(tmp_path
 
 async def test_a_capability_of_the_callers_joins_the_others(tmp_path: Path) -> None:
     skill = Skill(name='tea', description='Make tea.', content='Boil water.')
-    agent = create_deep_agent(include_skills=False, capabilities=[SkillsCapability(skills=[skill], directories=[])])
+    own = SkillsCapability[Any](skills=[skill], directories=[])
+    agent = create_deep_agent(include_skills=False, capabilities=[own], defer=None)
     assert '- tea: Make tea.' in await instructions_of(agent, here(tmp_path))

@@ -93,6 +93,10 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
         """Return the description with the names of the skills: on demand, that is all the model sees of them."""
         return self._description
 
+    async def names_in_prompts(self, ctx: RunContext[AgentDepsT]) -> list[str]:
+        """Return the names of the skills: a prompt that has one of them wants the capability."""
+        return list((await self._toolset.find(ctx)).skills)
+
     async def _instructions(self, ctx: RunContext[AgentDepsT]) -> str | None:
         return await self._toolset.announcement(ctx)
 

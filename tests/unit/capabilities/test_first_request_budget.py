@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_ai import Agent
-from pydantic_ai.models.test import TestModel
 
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
@@ -17,6 +15,7 @@ from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
 from deep_notebook.workspaces import KernelWorkspace
 from harness.play import Deps
+from harness.request_cost import first_request_cost
 
 pytestmark = pytest.mark.anyio
 
@@ -24,19 +23,6 @@ pytestmark = pytest.mark.anyio
 class NoRunner:
     async def run(self, code: str, *, timeout: float | None) -> PythonResult:
         raise AssertionError
-
-
-async def tokens(tmp_path: Path, capability: Any) -> float:
-    model = TestModel(call_tools=[])
-    await Agent(model, capabilities=[capability]).run('x', deps=Deps(KernelWorkspace(tmp_path)))
-    parameters = model.last_model_request_parameters
-    assert parameters is not None
-    schemas = [
-        json.dumps([tool.name, tool.description, tool.parameters_json_schema], separators=(',', ':'))
-        for tool in parameters.function_tools
-    ]
-    instructions = [part.content for part in parameters.instruction_parts or []]
-    return sum(map(len, [*schemas, *instructions])) / 4
 
 
 @pytest.mark.parametrize(
@@ -51,4 +37,5 @@ async def tokens(tmp_path: Path, capability: Any) -> float:
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:
-    assert await tokens(tmp_path, capability) <= limit
+    cost = await first_request_cost(Agent(capabilities=[capability]), Deps(KernelWorkspace(tmp_path)))
+    assert cost.total <= limit
