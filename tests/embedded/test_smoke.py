@@ -45,7 +45,7 @@ def called(messages: list[ModelMessage]) -> list[str]:
 async def test_it_plans_computes_and_writes_a_true_report(tmp_path: Path) -> None:
     shutil.copy(DATA / 'iowa-electricity.csv', tmp_path)
     deps = DeepAgentDeps(backend=KernelWorkspace(tmp_path))
-    result = await create_deep_agent().run(
+    result = await create_deep_agent(interrupt_on={'run_python': False}).run(
         PROMPT,
         model=EmbeddedModel(),
         deps=deps,
