@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from .agent import create_deep_agent
     from .capabilities.approvals import ApprovalGate
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.cost import BudgetExceededError, CostInfo, CostTracking, UnpricedModelWarning
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
+    from .capabilities.mcp import McpCapability, McpServer, load_mcp_file
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
     from .capabilities.plan import PlanCapability, create_plan_toolset
     from .capabilities.python import RunPython
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
         create_subagent_toolset,
     )
     from .capabilities.todos import Todo, Todos
+    from .capabilities.web import WebFetchCapability, WebSearchCapability
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
-    from .errors import DeepNotebookError, UsageError
+    from .errors import DeepNotebookError, McpServerError, UsageError
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -53,8 +56,11 @@ _HOMES = {
     'BackendProtocol': 'workspaces',
     'BackendSkillScriptExecutor': 'capabilities.skills',
     'BackendSkillsDirectory': 'capabilities.skills',
+    'BudgetExceededError': 'capabilities.cost',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextToolset': 'capabilities.context_files',
+    'CostInfo': 'capabilities.cost',
+    'CostTracking': 'capabilities.cost',
     'DeepAgentDeps': 'deps',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
@@ -66,6 +72,9 @@ _HOMES = {
     'HooksCapability': 'capabilities.hooks',
     'KernelWorkspace': 'workspaces',
     'LocalSkillScriptExecutor': 'capabilities.skills',
+    'McpCapability': 'capabilities.mcp',
+    'McpServer': 'capabilities.mcp',
+    'McpServerError': 'errors',
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
     'PlanCapability': 'capabilities.plan',
@@ -85,12 +94,16 @@ _HOMES = {
     'SubAgentToolset': 'capabilities.subagents',
     'Todo': 'capabilities.todos',
     'Todos': 'capabilities.todos',
+    'UnpricedModelWarning': 'capabilities.cost',
     'UploadedFile': 'deps',
     'UsageError': 'errors',
+    'WebFetchCapability': 'capabilities.web',
+    'WebSearchCapability': 'capabilities.web',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'load_mcp_file': 'capabilities.mcp',
 }
 
 __all__ = [
@@ -100,8 +113,11 @@ __all__ = [
     'BackendProtocol',
     'BackendSkillScriptExecutor',
     'BackendSkillsDirectory',
+    'BudgetExceededError',
     'ContextFilesCapability',
     'ContextToolset',
+    'CostInfo',
+    'CostTracking',
     'DeepAgentDeps',
     'DeepNotebookError',
     'DynamicAgentRegistry',
@@ -113,6 +129,9 @@ __all__ = [
     'HooksCapability',
     'KernelWorkspace',
     'LocalSkillScriptExecutor',
+    'McpCapability',
+    'McpServer',
+    'McpServerError',
     'MemoryCapability',
     'OutputStyle',
     'PlanCapability',
@@ -132,14 +151,18 @@ __all__ = [
     'SubAgentToolset',
     'Todo',
     'Todos',
+    'UnpricedModelWarning',
     'UploadedFile',
     'UsageError',
+    'WebFetchCapability',
+    'WebSearchCapability',
     '__version__',
     'create_deep_agent',
     'create_default_deps',
     'create_plan_toolset',
     'create_subagent_toolset',
     'load_ipython_extension',
+    'load_mcp_file',
     'unload_ipython_extension',
 ]
 

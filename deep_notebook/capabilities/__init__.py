@@ -8,8 +8,10 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
+from .cost import CostTracking
 from .filesystem import Filesystem
 from .hooks import HooksCapability
+from .mcp import McpCapability
 from .memory import MemoryCapability
 from .plan import PlanCapability
 from .python import RunPython
@@ -17,13 +19,16 @@ from .security_hooks import SecurityHooks
 from .skills import SkillsCapability
 from .subagents import SubAgentCapability
 from .todos import Todos
+from .web import WebFetchCapability, WebSearchCapability
 
 __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
     'ContextFilesCapability',
+    'CostTracking',
     'Filesystem',
     'HooksCapability',
+    'McpCapability',
     'MemoryCapability',
     'PlanCapability',
     'RunPython',
@@ -31,6 +36,8 @@ __all__ = [
     'SkillsCapability',
     'SubAgentCapability',
     'Todos',
+    'WebFetchCapability',
+    'WebSearchCapability',
 ]
 
 CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
@@ -42,8 +49,11 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'subagents': SubAgentCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
+    'web_search': WebSearchCapability,
+    'web_fetch': WebFetchCapability,
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
+    'cost': CostTracking,
     'approvals': ApprovalGate,
 }
-"""Each capability by the id that histories and settings know it by."""
+"""Each capability by the id that histories and settings know it by; those of MCP servers are `mcp_` and a name."""
