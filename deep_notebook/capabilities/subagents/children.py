@@ -24,7 +24,7 @@ from .watch import ChildWatch
 
 __all__ = ['INHERITED', 'ChildSettings', 'levels_left', 'run_child']
 
-INHERITED = frozenset({'python', 'eviction'})
+INHERITED = frozenset({'python', 'eviction', 'instrumentation'})
 """Ids of the capabilities that a child gets from its parent, beside its hooks and approvals."""
 
 _INSTRUCTIONS = (

@@ -23,6 +23,8 @@ from deep_notebook.capabilities.events import NoticeEvent
 from deep_notebook.capabilities.subagents import SubAgentCapability
 from deep_notebook.capabilities.todos import Todos
 from deep_notebook.errors import DeepNotebookError
+from deep_notebook.kernel.run import explain
+from deep_notebook.views.run_state import RunState
 from harness.cast import Cast, perform
 from harness.play import Deps
 
@@ -245,3 +247,9 @@ def test_a_budget_that_makes_no_sense_is_refused(budget: Any) -> None:
 def test_the_error_survives_the_way_between_processes() -> None:
     error = pickle.loads(pickle.dumps(BudgetExceededError(Decimal('0.2'), Decimal('0.1'))))
     assert (error.spent, error.budget) == (Decimal('0.2'), Decimal('0.1'))
+
+
+def test_the_person_reads_one_line_about_a_spent_budget() -> None:
+    given: Any = None
+    line = explain(BudgetExceededError(Decimal('0.2'), Decimal('0.1')), given, RunState())
+    assert line == 'Stopped before the next request: $0.2 spent of a budget of $0.1. A larger one goes on.'

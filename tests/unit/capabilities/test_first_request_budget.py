@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.profiles import ModelProfile
 
+from deep_notebook.capabilities.cost import CostTracking
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
 from deep_notebook.capabilities.plan import PlanCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
+from deep_notebook.capabilities.web import WebFetchCapability, WebSearchCapability
 from deep_notebook.workspaces import KernelWorkspace
 from harness.play import Deps
 
@@ -27,7 +30,7 @@ class NoRunner:
 
 
 async def tokens(tmp_path: Path, capability: Any) -> float:
-    model = TestModel(call_tools=[])
+    model = TestModel(call_tools=[], profile=ModelProfile(supported_native_tools=frozenset()))
     await Agent(model, capabilities=[capability]).run('x', deps=Deps(KernelWorkspace(tmp_path)))
     parameters = model.last_model_request_parameters
     assert parameters is not None
@@ -48,6 +51,9 @@ async def tokens(tmp_path: Path, capability: Any) -> float:
         (RunPython(NoRunner()), 100),
         (MemoryCapability(), 190),
         (PlanCapability(), 370),
+        (WebSearchCapability(), 55),
+        (WebFetchCapability(), 50),
+        (CostTracking(1), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:

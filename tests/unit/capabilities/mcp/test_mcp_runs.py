@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -176,8 +177,13 @@ FAULTY = [
 
 @pytest.mark.parametrize('case', FAULTY, ids=lambda case: case.fault)
 async def test_a_server_that_does_not_start_is_missing_and_the_run_goes_on(
-    case: Faulty, capfd: pytest.CaptureFixture[str], started: Callable[[], set[psutil.Process]]
+    case: Faulty,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    started: Callable[[], set[psutil.Process]],
 ) -> None:
+    # As in a program that has not set up logging, where errors of libraries are printed.
+    monkeypatch.setattr(logging.getLogger('mcp'), 'propagate', False)
     server = mcp_server('demo', case.config)
     capability = McpCapability[Any](server, connect_timeout=case.timeout)
     played = await play([], capabilities=[capability])
