@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from .agent import create_deep_agent, run_with_files
     from .capabilities.approvals import ApprovalGate
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.cost import BudgetExceededError, CostInfo, CostTracking, UnpricedModelWarning
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
+    from .capabilities.mcp import McpCapability, McpServer, load_mcp_file
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
     from .capabilities.on_demand import LoadNamed
     from .capabilities.plan import PlanCapability, create_plan_toolset
@@ -42,8 +44,9 @@ if TYPE_CHECKING:
         create_subagent_toolset,
     )
     from .capabilities.todos import Todo, Todos
+    from .capabilities.web import WebFetchCapability, WebSearchCapability
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
-    from .errors import DeepNotebookError, UsageError
+    from .errors import DeepNotebookError, McpServerError, UsageError
     from .options import DeepAgentOptions, DeepAgentSpec
     from .spec import DeepAgent
     from .styles import BUILTIN_STYLES, OutputStyle
@@ -56,8 +59,11 @@ _HOMES = {
     'BackendProtocol': 'workspaces',
     'BackendSkillScriptExecutor': 'capabilities.skills',
     'BackendSkillsDirectory': 'capabilities.skills',
+    'BudgetExceededError': 'capabilities.cost',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextToolset': 'capabilities.context_files',
+    'CostInfo': 'capabilities.cost',
+    'CostTracking': 'capabilities.cost',
     'DeepAgent': 'spec',
     'DeepAgentDeps': 'deps',
     'DeepAgentOptions': 'options',
@@ -73,6 +79,9 @@ _HOMES = {
     'KernelWorkspace': 'workspaces',
     'LoadNamed': 'capabilities.on_demand',
     'LocalSkillScriptExecutor': 'capabilities.skills',
+    'McpCapability': 'capabilities.mcp',
+    'McpServer': 'capabilities.mcp',
+    'McpServerError': 'errors',
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
     'PlanCapability': 'capabilities.plan',
@@ -92,12 +101,16 @@ _HOMES = {
     'SubAgentToolset': 'capabilities.subagents',
     'Todo': 'capabilities.todos',
     'Todos': 'capabilities.todos',
+    'UnpricedModelWarning': 'capabilities.cost',
     'UploadedFile': 'deps',
     'UsageError': 'errors',
+    'WebFetchCapability': 'capabilities.web',
+    'WebSearchCapability': 'capabilities.web',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'load_mcp_file': 'capabilities.mcp',
     'run_with_files': 'agent',
 }
 
@@ -108,8 +121,11 @@ __all__ = [
     'BackendProtocol',
     'BackendSkillScriptExecutor',
     'BackendSkillsDirectory',
+    'BudgetExceededError',
     'ContextFilesCapability',
     'ContextToolset',
+    'CostInfo',
+    'CostTracking',
     'DeepAgent',
     'DeepAgentDeps',
     'DeepAgentOptions',
@@ -125,6 +141,9 @@ __all__ = [
     'KernelWorkspace',
     'LoadNamed',
     'LocalSkillScriptExecutor',
+    'McpCapability',
+    'McpServer',
+    'McpServerError',
     'MemoryCapability',
     'OutputStyle',
     'PlanCapability',
@@ -144,14 +163,18 @@ __all__ = [
     'SubAgentToolset',
     'Todo',
     'Todos',
+    'UnpricedModelWarning',
     'UploadedFile',
     'UsageError',
+    'WebFetchCapability',
+    'WebSearchCapability',
     '__version__',
     'create_deep_agent',
     'create_default_deps',
     'create_plan_toolset',
     'create_subagent_toolset',
     'load_ipython_extension',
+    'load_mcp_file',
     'run_with_files',
     'unload_ipython_extension',
 ]

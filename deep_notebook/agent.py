@@ -7,17 +7,18 @@ from typing import Any, Literal, TypeVar, Unpack, overload
 
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.agent.spec import CapabilitySpec, get_capability_registry
-from pydantic_ai.capabilities import AbstractCapability, Capability, Instrumentation, ProcessHistory, Thinking
+from pydantic_ai.capabilities import AbstractCapability, Capability, ProcessHistory, Thinking
 from pydantic_ai.models import Model
-from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.output import OutputSpec, StructuredDict
 from pydantic_ai.tools import DeferredToolRequests
 
 from .capabilities import CAPABILITIES
 from .capabilities.approvals import ApprovalGate
 from .capabilities.context_files import ContextFilesCapability
+from .capabilities.cost import CostTracking
 from .capabilities.filesystem import Filesystem
 from .capabilities.hooks import HooksCapability
+from .capabilities.mcp import mcp_capabilities
 from .capabilities.memory import MemoryCapability
 from .capabilities.model_names import ModelNames
 from .capabilities.on_demand import LoadNamed, deferred
@@ -26,6 +27,7 @@ from .capabilities.skills import SkillsCapability, default_directories
 from .capabilities.subagents import SubAgentCapability, SubAgentConfig, SubAgentFactory
 from .capabilities.todos import Todos
 from .capabilities.tool_classes import ToolClass
+from .capabilities.web import WebFetchCapability, WebSearchCapability
 from .deps import DeepAgentDeps
 from .errors import UsageError, did_you_mean
 from .models.embedded_prompt import OWN_INSTRUCTIONS
@@ -107,7 +109,7 @@ def build_agent(
         *([] if subagent is not None else [_gate(settled, suspends=_may_suspend(output_type))]),
     ]
     try:
-        return Agent.from_spec(
+        agent: Agent[DeepAgentDeps, Any] = Agent.from_spec(
             {'capabilities': stored},
             custom_capability_types=_storable_types(),
             model=settled['model'] or DEFAULT_MODEL,
@@ -129,6 +131,8 @@ def build_agent(
         if not stored:
             raise
         raise UsageError(str(error).splitlines()[0]) from error
+    agent.instrument = settled['instrument']
+    return agent
 
 
 def _waiting(
@@ -169,6 +173,11 @@ def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[A
         yield MemoryCapability(spec.name or 'main', spec.memory_dir)
     if spec.include_plan:
         yield PlanCapability(spec.plans_dir)
+    if spec.web_search:
+        yield WebSearchCapability()
+    if spec.web_fetch:
+        yield WebFetchCapability()
+    yield from mcp_capabilities(settled['mcp_servers'] or {})
 
 
 def _around(settled: Settled) -> Iterator[AbstractCapability[Any]]:
@@ -182,13 +191,11 @@ def _around(settled: Settled) -> Iterator[AbstractCapability[Any]]:
 
 def _model_side(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     """Yield what concerns the model."""
-    if settled['thinking'] is not None:
-        yield Thinking(settled['thinking'])
-    instrument = settled['instrument']
-    if isinstance(instrument, InstrumentationSettings):
-        yield Instrumentation(instrument)
-    elif instrument:
-        yield Instrumentation()
+    spec = settled.spec
+    if spec.cost_tracking or spec.cost_budget_usd is not None:
+        yield CostTracking(spec.cost_budget_usd, settled['on_cost_update'])
+    if spec.thinking is not None:
+        yield Thinking(spec.thinking)
 
 
 def _gate(settled: Settled, *, suspends: bool) -> ApprovalGate[Any]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 __all__ = [
     'DeepNotebookError',
+    'McpServerError',
     'PathRefusedError',
     'RecordingMissError',
     'RunControl',
@@ -58,6 +59,10 @@ class RecordingMissError(UsageError):
 
 class SkillError(UsageError):
     """A skill cannot be used: the message names the file and the fix."""
+
+
+class McpServerError(UsageError):
+    """An MCP server does not start, or does not answer as it should: the message names it and what is wrong."""
 
 
 class StoreError(DeepNotebookError):

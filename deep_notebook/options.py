@@ -8,11 +8,11 @@ The factory, spec files and the magics read these two.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ForwardRef, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, ForwardRef, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, ValidationError, with_config
 from pydantic_ai.agent.abstract import AgentRetries
@@ -25,8 +25,10 @@ from pydantic_ai.toolsets import AgentToolset
 from typing_extensions import TypedDict
 
 from .capabilities.approvals import Approver
+from .capabilities.cost import OnCostUpdate
 from .capabilities.filesystem import EditFormat
 from .capabilities.hooks import Hook
+from .capabilities.mcp import McpServer
 from .capabilities.skills import BackendSkillsDirectory, SkillsDirectory
 from .capabilities.subagents import DynamicAgentRegistry, SubAgentConfig
 from .errors import UsageError, did_you_mean
@@ -47,7 +49,6 @@ __all__ = [
 DEFAULT_MODEL = 'anthropic:claude-opus-4-6'
 
 FactoryT = TypeVar('FactoryT', bound=Callable[..., Any])
-_Callback: TypeAlias = Callable[..., Awaitable[None] | None]
 
 
 @with_config(ConfigDict(extra='forbid'))
@@ -138,7 +139,7 @@ class DeepAgentSpec(AgentSpec):
     interrupt_on: dict[str, bool] | None = None
     """Tools, by name, that need a yes from the person before each call, or need none. `execute` does by default."""
     cost_tracking: bool = True
-    """Whether costs are counted as they arise."""
+    """Whether costs are counted as they arise, for `on_cost_update`, and unknown prices told."""
     cost_budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """US dollars that a run may spend, its subagents included; no request follows once they are spent."""
     instrument: bool | None = None
@@ -187,7 +188,7 @@ class DeepAgentOptions(TypedDict, total=False):
     context_discovery: bool
     memory_dir: str
     plans_dir: str
-    mcp_servers: Mapping[str, Mapping[str, Any]] | None
+    mcp_servers: Mapping[str, McpServer | Mapping[str, Any]] | None
     interrupt_on: Mapping[str, bool] | None
     cost_tracking: bool
     cost_budget_usd: float | Decimal | None
@@ -213,7 +214,7 @@ class DeepAgentOptions(TypedDict, total=False):
     """Further tools for every subagent."""
     history_processors: Sequence[Callable[..., Any]] | None
     """Functions that change the history before each request."""
-    on_cost_update: _Callback | None
+    on_cost_update: OnCostUpdate | None
     """Called after each request with what was spent."""
 
 

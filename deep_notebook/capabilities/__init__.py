@@ -8,8 +8,10 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
+from .cost import CostTracking
 from .filesystem import Filesystem
 from .hooks import HooksCapability
+from .mcp import McpCapability
 from .memory import MemoryCapability
 from .on_demand import LoadNamed
 from .plan import PlanCapability
@@ -18,14 +20,17 @@ from .security_hooks import SecurityHooks
 from .skills import SkillsCapability
 from .subagents import SubAgentCapability
 from .todos import Todos
+from .web import WebFetchCapability, WebSearchCapability
 
 __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
     'ContextFilesCapability',
+    'CostTracking',
     'Filesystem',
     'HooksCapability',
     'LoadNamed',
+    'McpCapability',
     'MemoryCapability',
     'PlanCapability',
     'RunPython',
@@ -33,6 +38,8 @@ __all__ = [
     'SkillsCapability',
     'SubAgentCapability',
     'Todos',
+    'WebFetchCapability',
+    'WebSearchCapability',
 ]
 
 CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
@@ -44,9 +51,12 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'subagents': SubAgentCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
+    'web_search': WebSearchCapability,
+    'web_fetch': WebFetchCapability,
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
+    'cost': CostTracking,
     'approvals': ApprovalGate,
     'load_named': LoadNamed,
 }
-"""Each capability by the id that histories and settings know it by."""
+"""Each capability by the id that histories and settings know it by; those of MCP servers are `mcp_` and a name."""

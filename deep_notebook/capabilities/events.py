@@ -12,6 +12,7 @@ from .approval_types import ApprovalDecision, ApprovalRequest
 __all__ = [
     'ApprovalAskedEvent',
     'ApprovalDecidedEvent',
+    'NoticeEvent',
     'SubagentEndedEvent',
     'SubagentProgressEvent',
     'SubagentStartedEvent',
@@ -24,6 +25,13 @@ class TodosChangedEvent(CapabilityEvent, namespace='deep_notebook'):
     """The agent's plan changed: the whole new list, as `{'id', 'content', 'status'}` dicts in order."""
 
     todos: list[dict[str, str]] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class NoticeEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A line for the person, while the run goes on."""
+
+    text: str
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""The `%deep` subcommands about what the agent is given: its options, copies of files, and its notes."""
+"""The `%deep` subcommands about what the agent is given: its options, copies of files, its notes and servers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..masking import mask_secrets
 from ..options import DeepAgentSpec, settle, spec_of
 from ..spec import read_spec, spec_data, spec_text, write_spec
+from . import mcp_command
 
 if TYPE_CHECKING:
     from .cells import DeepCells
@@ -33,7 +34,7 @@ def _spec(cells: DeepCells, rest: str) -> str:
             write_spec(_path(session, file), _present(cells))
             return f'The options are kept in {file.strip()}.'
         case '--default':
-            session.settled = settle({})
+            session.use(settle({}))
             return 'Every option is as it is by default.'
     settled = read_spec(_path(session, rest))
     session.use(settled)
@@ -48,6 +49,8 @@ def _present(cells: DeepCells) -> DeepAgentSpec:
     given = spec_data(spec_of(cells.session.settled))
     if cells.magics.model:
         given['model'] = cells.magics.model
+    if servers := cells.session.mcp_servers:
+        given['mcp_servers'] = {name: server.as_config() for name, server in servers.items()}
     if cells.magics.budget:
         given['cost_budget_usd'] = cells.magics.budget
     return settle(given).spec
@@ -86,7 +89,16 @@ def _memory(cells: DeepCells, rest: str) -> str:
             raise UsageError(f'%deep memory takes nothing, add TEXT, or edit; not {rest!r}.')
 
 
-COMMANDS: dict[str, Callable[[DeepCells, str], str]] = {'memory': _memory, 'spec': _spec, 'upload': _upload}
+def _mcp(cells: DeepCells, rest: str) -> str:
+    return '\n'.join(cells.call(mcp_command.run(cells.session.mcp_servers, rest)))
+
+
+COMMANDS: dict[str, Callable[[DeepCells, str], str]] = {
+    'mcp': _mcp,
+    'memory': _memory,
+    'spec': _spec,
+    'upload': _upload,
+}
 
 
 def _path(session: NotebookSession, text: str) -> Path:

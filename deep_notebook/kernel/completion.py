@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     'todos': 'show the plan',
     'spec': 'show the options of the agent; %deep spec FILE takes them from a file, --save FILE keeps them in one',
     'upload': 'give the agent a copy of a file: %deep upload FILE',
+    'mcp': 'MCP servers for the agent: %deep mcp add NAME COMMAND, %deep mcp add NAME URL, load FILE, remove, tools',
     'memory': "show the agent's notes; %deep memory add TEXT, %deep memory edit",
     'approve': 'approve what a suspended run waits for, and go on',
     'deny': 'deny it, with a reason if you like, and go on',

@@ -29,6 +29,7 @@ from ..capabilities.approvals import (
     results_of,
 )
 from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
+from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
@@ -128,6 +129,7 @@ class NotebookSession:
     namespace: dict[str, Any]
     settled: Settled = field(default_factory=lambda: settle({}))
     """The options of the agent, as a spec file has them."""
+    mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     _met: bool = field(default=False, init=False)
@@ -187,6 +189,7 @@ class NotebookSession:
         """
         build_agent(settled)
         self.settled = settled
+        self.mcp_servers = mcp_servers(settled['mcp_servers'] or {})
 
     async def stored_run(self, number: int | None) -> RunRecord | None:
         """Return run `number`, or the latest one, or `None` if there is none."""
@@ -313,7 +316,8 @@ class NotebookSession:
         if 'context_discovery' not in self.settled.spec.model_fields_set:
             update['context_discovery'] = True
         spec = self.settled.spec.model_copy(update=update)
-        return build_agent(replace(self.settled, spec=spec))
+        objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
+        return build_agent(Settled(spec=spec, objects=objects))
 
     async def _decide(
         self, chosen: Sequence[ApprovalRequest], answer: Answer, run: Run, broker: ApprovalBroker

@@ -168,8 +168,12 @@ def is_scripted(model: Model) -> bool:
 
 
 def is_local(model: Model) -> bool:
-    """Say whether `model` answers on this computer."""
-    if isinstance(model, EmbeddedModel) or is_scripted(model):
+    """Say whether `model` answers on this computer, or from a recording: at no cost."""
+    from .replay import ReplayModel
+
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    if isinstance(model, (EmbeddedModel, ReplayModel)) or is_scripted(model):
         return True
     base_url = getattr(model, 'base_url', None)
     return isinstance(base_url, str) and urlsplit(base_url).hostname in _LOOPBACK

@@ -30,7 +30,7 @@ from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_core import to_json as to_json_bytes
 
-from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, TodosChangedEvent
+from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent, TodosChangedEvent
 from deep_notebook.masking import mask_secrets
 
 from . import _reduce_tools as tools
@@ -139,12 +139,19 @@ def _reduce_driver(state: RunState, event: object) -> RunState | None:
             return replace(state, tool_classes={**state.tool_classes, **classes})
         case NoticeGiven(text=text):
             return replace(state, notice=mask_secrets(text))
+        case NoticeEvent(text=text):
+            return _noticed(state, mask_secrets(text))
         case ApprovalSuperseded(id=id):
             return tools.superseded(state, id)
         case RunFinished():
             return _run_finished(state, event)
         case _:
             return None
+
+
+def _noticed(state: RunState, text: str) -> RunState:
+    before = state.notice or ''
+    return state if text in before else replace(state, notice=f'{before} {text}'.lstrip())
 
 
 def _run_finished(state: RunState, event: RunFinished) -> RunState:

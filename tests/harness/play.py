@@ -13,6 +13,7 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from deep_notebook.capabilities.todos import Todo
@@ -65,6 +66,7 @@ async def play(
     toolsets: Sequence[Any] = (),
     on_event: Callable[[Any], None] | None = None,
     model_name: str = 'scripted',
+    profile: ModelProfile | None = None,
 ) -> Played:
     """Run an agent whose model makes the calls of one turn after the other and then says `done`.
 
@@ -77,6 +79,7 @@ async def play(
         toolsets: The agent's.
         on_event: Called with every event as it comes.
         model_name: What the model is called.
+        profile: What the model can do.
     """
     pending = list(turns)
     offered: list[str] = []
@@ -93,7 +96,9 @@ async def play(
             yield {index: DeltaToolCall(name=name, json_args=json.dumps(args), tool_call_id=call_id)}
 
     agent = Agent(
-        FunctionModel(stream_function=answer, model_name=model_name), capabilities=capabilities, toolsets=toolsets
+        FunctionModel(stream_function=answer, model_name=model_name, profile=profile),
+        capabilities=capabilities,
+        toolsets=toolsets,
     )
     events: list[Any] = []
     stream: Any = agent.run_stream_events(

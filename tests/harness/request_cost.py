@@ -1,6 +1,7 @@
 """What the first request of an agent costs, in characters / 4 of what a provider is sent.
 
-The provider is one that cannot keep tools hidden itself: what is on demand is not sent to it at all.
+The provider is one that cannot keep tools hidden itself, so what is on demand is not sent to it at all, and one that
+has no tools of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pydantic_ai import Agent
 from pydantic_ai.capabilities import AbstractCapability, Capability
 from pydantic_ai.messages import ModelMessage, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import ToolDefinition
 
 from deep_notebook.capabilities.on_demand import deferred
@@ -45,6 +47,9 @@ class Cost:
         return Cost(self.instructions - other.instructions, tools)
 
 
+_NO_TOOLS_OF_ITS_OWN = ModelProfile(supported_native_tools=frozenset())
+
+
 async def first_request_cost(agent: Agent[Any, Any], deps: Any, prompt: str = 'Hi') -> Cost:
     """Return what the first request of a run on `prompt` costs, without the prompt."""
     requests: list[Cost] = []
@@ -54,7 +59,7 @@ async def first_request_cost(agent: Agent[Any, Any], deps: Any, prompt: str = 'H
         requests.append(Cost(tokens(''.join(said)), {tool.name: _tool_tokens(tool) for tool in info.function_tools}))
         return ModelResponse(parts=[TextPart('Hello.')])
 
-    await agent.run(prompt, deps=deps, model=FunctionModel(answer))
+    await agent.run(prompt, deps=deps, model=FunctionModel(answer, profile=_NO_TOOLS_OF_ITS_OWN))
     return requests[0]
 
 

@@ -15,6 +15,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_core import to_json
 
 from ..approvals import ApprovalGate, ApprovalMode
+from ..cost import CostTracking
 from ..hooks import HookRunner
 from .gate import child_gate
 from .tasks import SubagentTask, TaskScope
@@ -23,7 +24,7 @@ from .watch import ChildWatch
 
 __all__ = ['INHERITED', 'ChildSettings', 'levels_left', 'run_child']
 
-INHERITED = frozenset({'python', 'eviction'})
+INHERITED = frozenset({'python', 'eviction', 'instrumentation'})
 """Ids of the capabilities that a child gets from its parent, beside its hooks and approvals."""
 
 _INSTRUCTIONS = (
@@ -133,6 +134,9 @@ def _inherited(
         elif isinstance(capability, HookRunner):
             taken = any(each.id == id and each != capability for each in own)
             capabilities.append(replace(capability, id=f'parent_{id}') if taken else capability)
+        elif isinstance(capability, CostTracking):
+            name = f'parent_{id}' if id in own_ids else id
+            capabilities.append(replace(capability, id=name, parent=capability))
         elif id in INHERITED and id not in own_ids and not (toolless and capability.get_toolset() is not None):
             capabilities.append(capability)
     if not given and settings.nested is not None and settings.levels > 1:

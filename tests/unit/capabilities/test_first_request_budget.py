@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 
+from deep_notebook.capabilities.cost import CostTracking
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
 from deep_notebook.capabilities.plan import PlanCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
+from deep_notebook.capabilities.web import WebFetchCapability, WebSearchCapability
 from deep_notebook.workspaces import KernelWorkspace
 from harness.play import Deps
 from harness.request_cost import first_request_cost
@@ -34,6 +36,9 @@ class NoRunner:
         (RunPython(NoRunner()), 100),
         (MemoryCapability(), 190),
         (PlanCapability(), 370),
+        (WebSearchCapability(), 55),
+        (WebFetchCapability(), 50),
+        (CostTracking(1), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:

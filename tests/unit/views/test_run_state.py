@@ -30,7 +30,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall
 
 from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalRequest
-from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, TodosChangedEvent
+from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent, TodosChangedEvent
 from deep_notebook.views import from_json, reduce, to_json
 from deep_notebook.views.run_state import (
     ApprovalSuperseded,
@@ -398,6 +398,15 @@ def test_a_run_begins_with_what_is_known() -> None:
     assert (state.prompt, state.phase, state.banner, state.usage.budget) == ('Count', 'starting', 'Replayed', '0.50')
     state = fold([NoticeGiven(text='Memory only.'), *text_chunks('a', 'b')], state=state)[-1]
     assert (state.phase, state.notice, state.elapsed, state.started) == ('running', 'Memory only.', 0.3, 100.0)
+
+
+def test_each_notice_of_a_capability_is_shown_once_and_none_replaces_another() -> None:
+    one, two = (
+        NoticeEvent(text='The price is unknown.'),
+        NoticeEvent(text='token=abcdef0123456789abcdef01 is not there.'),
+    )
+    state = fold([one, two, one, RunFinished(phase='done')], state=started())[-1]
+    assert state.notice == 'The price is unknown. token=…[masked] is not there.'
 
 
 def test_text_of_a_rejected_response_is_not_glued_to_the_next() -> None:
