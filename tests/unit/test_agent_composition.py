@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.models.wrapper import WrapperModel
 
 from deep_notebook import (
+    BudgetExceededError,
+    CostInfo,
     DeepAgentDeps,
     Hook,
     HookEvent,
@@ -288,6 +292,33 @@ async def test_concurrent_runs_of_one_agent_share_nothing(tmp_path: Path) -> Non
     assert [todo.content for todo in first.todos + second.todos] == ['step 1', 'step 2']
     assert first.files['/.deep/memory/main/MEMORY.md'] == b'1\n'
     assert second.files['/.deep/memory/main/MEMORY.md'] == b'2\n'
+
+
+async def test_a_budget_stops_the_agent_and_its_subagents_together(tmp_path: Path) -> None:
+    """Each request costs one cent: the parent's first, then the child's; the third is not made."""
+    costs: list[CostInfo] = []
+    model = Priced(
+        script(
+            call('task', description='Look around.', subagent_type='general'),
+            call('ls'),
+            'Nothing here.',
+            'Done.',
+        )
+    )
+    agent = create_deep_agent(model, cost_budget_usd=0.02, on_cost_update=costs.append)
+    with pytest.raises(BudgetExceededError) as caught:
+        await agent.run('Go.', deps=here(tmp_path))
+    assert (caught.value.spent, caught.value.budget) == (Decimal('0.02'), Decimal('0.02'))
+    assert [each.total_cost for each in costs][-1] == Decimal('0.02')
+
+
+class Priced(WrapperModel):
+    """A model of which every request costs one cent."""
+
+    async def request(self, *args: Any) -> Any:
+        response = await super().request(*args)
+        response.usage.cost = Decimal('0.01')
+        return response
 
 
 async def test_names_of_models_that_only_we_know_are_resolved_when_a_run_begins(
