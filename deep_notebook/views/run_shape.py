@@ -26,6 +26,8 @@ __all__ = [
     'RunState',
     'SayStep',
     'Step',
+    'Subagent',
+    'SubagentStatus',
     'Todo',
     'ToolStatus',
     'ToolStep',
@@ -37,6 +39,7 @@ __all__ = [
 Phase: TypeAlias = Literal['starting', 'running', 'waiting', 'done', 'stopped', 'failed', 'suspended']
 TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed', 'blocked']
 ToolStatus: TypeAlias = Literal['running', 'waiting', 'ok', 'failed', 'denied', 'interrupted']
+SubagentStatus: TypeAlias = Literal['running', 'done', 'failed', 'cancelled']
 ApprovalStatus: TypeAlias = Literal['pending', 'approved', 'edited', 'denied', 'superseded', 'cancelled', 'suspended']
 
 
@@ -90,6 +93,37 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileChange:
+    """What a run did to one file: lines added and removed, and the unified diff."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+    diff: str = ''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subagent:
+    """One task that a tool call gave to a subagent."""
+
+    id: str
+    """Such as `t1`; unique below its step."""
+    name: str
+    prompt: str = ''
+    """What it was told, on one line and cut short."""
+    background: bool = False
+    """Whether it goes on after the call has returned."""
+    status: SubagentStatus = 'running'
+    line: str = ''
+    """What it does now, or how it ended."""
+    todos: tuple[Todo, ...] = ()
+    """Its own plan."""
+    seconds: float | None = None
+    files: tuple[FileChange, ...] = ()
+    """What it did to files, without the diffs: those are with the run's own files."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolStep:
     """One tool call."""
 
@@ -108,6 +142,8 @@ class ToolStep:
     note: str | None = None
     """Why the call did not simply work, such as `denied: "keep the port"`."""
     images: tuple[Image, ...] = ()
+    subagents: tuple[Subagent, ...] = ()
+    """The tasks that it gave to subagents; those in the background may outlive it."""
     started: float | None = field(default=None, compare=False, repr=False)
     """Unix seconds when it began to execute; not part of the JSON form."""
 
@@ -137,19 +173,11 @@ class Approval:
     args: str = ''
     editable: Editable | None = None
     asked_by: str = 'main'
+    step: str | None = None
+    """The id of the step whose subagent asks; `None` when it is the step with the id of the question itself."""
     state: ApprovalStatus = 'pending'
     reason: str | None = None
     channel: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileChange:
-    """What a run did to one file: lines added and removed, and the unified diff."""
-
-    path: str
-    added: int = 0
-    removed: int = 0
-    diff: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ An event that says nothing about what is shown leaves the state as it is, the ve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic_ai.messages import (
@@ -30,9 +30,17 @@ from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_core import to_json as to_json_bytes
 
-from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, TodosChangedEvent
+from deep_notebook.capabilities.events import (
+    ApprovalAskedEvent,
+    ApprovalDecidedEvent,
+    SubagentEndedEvent,
+    SubagentProgressEvent,
+    SubagentStartedEvent,
+    TodosChangedEvent,
+)
 from deep_notebook.masking import mask_secrets
 
+from . import _reduce_subagents as subagents
 from . import _reduce_tools as tools
 from ._tool_text import one_line
 from .driver_events import ApprovalSuperseded, NoticeGiven, RunFinished, RunStarted, ToolsKnown, UsageUpdated
@@ -46,6 +54,7 @@ from .run_shape import (
     RunState,
     SayStep,
     Step,
+    Subagent,
     Todo,
     ToolStep,
     Usage,
@@ -67,6 +76,7 @@ __all__ = [
     'RunState',
     'SayStep',
     'Step',
+    'Subagent',
     'Todo',
     'ToolStep',
     'ToolsKnown',
@@ -248,20 +258,17 @@ def _reduce_tools(state: RunState, event: object, now: float) -> RunState | None
             return tools.returned(state, part, [*part.files, *more], now)
         case DeferredToolRequestsEvent(requests=requests):
             return tools.waiting(state, requests.approvals)
-        case ApprovalAskedEvent(request=request):
-            return tools.asked(state, request)
+        case ApprovalAskedEvent(request=request, tool_call_id=call_id):
+            return tools.asked(state, request, call_id)
         case ApprovalDecidedEvent(request=request, decision=decision):
             return tools.decided(state, request, decision, now)
         case TodosChangedEvent(todos=todos):
-            return replace(state, todos=tuple(map(_todo, todos)))
+            return replace(state, todos=subagents.todos_of(todos))
+        case SubagentStartedEvent():
+            return subagents.started(state, event)
+        case SubagentProgressEvent():
+            return subagents.progressed(state, event)
+        case SubagentEndedEvent():
+            return subagents.ended(state, event)
         case _:
             return None
-
-
-def _todo(todo: Mapping[str, str]) -> Todo:
-    content = mask_secrets(todo.get('content', ''))
-    match todo.get('status'):
-        case 'in_progress' | 'completed' | 'blocked' as status:
-            return Todo(id=str(todo.get('id', '')), content=content, status=status)
-        case _:
-            return Todo(id=str(todo.get('id', '')), content=content)

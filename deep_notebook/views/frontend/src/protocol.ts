@@ -23,6 +23,22 @@ export interface SayStep {
   text: string;
 }
 
+/** One task that a tool call gave to a subagent. */
+export interface Subagent {
+  id: string;
+  name: string;
+  prompt: string;
+  /** It goes on after the call has returned. */
+  background: boolean;
+  status: 'running' | 'done' | 'failed' | 'cancelled';
+  /** What it does now, or how it ended. */
+  line: string;
+  todos: Todo[];
+  seconds: number | null;
+  /** Without the diffs: those are with the run's own files. */
+  files: ChangedFile[];
+}
+
 export interface ToolStep {
   kind: 'tool';
   id: string;
@@ -36,6 +52,7 @@ export interface ToolStep {
   seconds: number | null;
   note: string | null;
   images: { media_type: string; data: string }[];
+  subagents: Subagent[];
 }
 
 export type Step = SayStep | ToolStep;
@@ -52,6 +69,8 @@ export interface Approval {
   args: string;
   editable: { name: string; text: string } | null;
   asked_by: string;
+  /** The step whose subagent asks; `null` when it is the step with the question's own id. */
+  step: string | null;
   state: 'pending' | 'approved' | 'edited' | 'denied' | 'superseded' | 'cancelled' | 'suspended';
   reason: string | null;
   channel: string | null;

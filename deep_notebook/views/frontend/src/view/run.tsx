@@ -4,9 +4,10 @@ import type { RunStore } from '../store';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
 import { ApprovalCard } from './approval';
+import { Plan } from './below';
 import { Markdown } from './html';
-import { Button, Diff, Section, Toggle, Words } from './parts';
-import { Log, Plan } from './work';
+import { Button, Counts, Diff, Section, sum, Toggle, Words } from './parts';
+import { Log } from './work';
 
 interface Props {
   store: RunStore;
@@ -160,7 +161,7 @@ function FilesToggle({ files, fold }: { files: ChangedFile[]; fold: Fold }) {
       <span class="dn-muted" title={paths}>
         {words.files(files.length)}
       </span>
-      <Counts added={sum(files.map(({ added }) => added))} removed={sum(files.map(({ removed }) => removed))} />
+      <Counts files={files} />
       <Button kind="quiet" expanded={fold.open} onClick={fold.onToggle}>
         {fold.open ? 'Hide diff' : 'View diff'}
       </Button>
@@ -171,26 +172,16 @@ function FilesToggle({ files, fold }: { files: ChangedFile[]; fold: Fold }) {
 function Diffs({ files }: { files: ChangedFile[] }) {
   return (
     <>
-      {files.map(({ path, diff, added, removed }) => (
-        <div key={path}>
+      {files.map(file => (
+        <div key={file.path}>
           <div class="dn-row">
-            <code>{path}</code>
-            <Counts added={added} removed={removed} />
+            <code>{file.path}</code>
+            <Counts files={[file]} />
           </div>
-          {diff && <Diff diff={diff} label={`Change of ${path}`} />}
+          {file.diff && <Diff diff={file.diff} label={`Change of ${file.path}`} />}
         </div>
       ))}
     </>
-  );
-}
-
-function Counts({ added, removed }: { added: number; removed: number }) {
-  return (
-    <code>
-      {added > 0 && <span class="dn-good">+{added}</span>}
-      {added > 0 && removed > 0 && ' '}
-      {removed > 0 && <span class="dn-bad">−{removed}</span>}
-    </code>
   );
 }
 
@@ -240,5 +231,3 @@ function useTick(running: boolean): void {
     return () => clearInterval(timer);
   }, [running]);
 }
-
-const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0);
