@@ -8,9 +8,9 @@ from html import escape
 
 from .diff_lines import DiffKind, diff_lines
 from .plain import plain, revealed
-from .run_shape import Todo
+from .run_shape import Choice, Question, Todo
 
-__all__ = ['counted', 'diff_block', 'escaped', 'fold', 'plan_list', 'sentence']
+__all__ = ['choice_list', 'counted', 'diff_block', 'escaped', 'fold', 'plan_list', 'sentence']
 
 _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '⊘'}
 _TODO_TONES = {'completed': 'deep-ok-text', 'blocked': 'deep-bad-text'}
@@ -61,6 +61,26 @@ def _todo(todo: Todo) -> str:
             return f'<span>{content} <span class="deep-muted">(blocked)</span></span>'
         case 'pending':
             return f'<span>{content}</span>'
+
+
+def choice_list(question: Question) -> str:
+    """Return what there is to choose, the chosen one marked."""
+    return (
+        f'<ul class="deep-list deep-choices">{"".join(_choice(choice, question) for choice in question.choices)}</ul>'
+    )
+
+
+def _choice(choice: Choice, question: Question) -> str:
+    chosen = choice.label == question.answer
+    mark = '<span class="deep-ok-text">✓</span>' if chosen else '<span>○</span>'
+    label = f'<strong>{_revealed(choice.label)}</strong>' if chosen else f'<span>{_revealed(choice.label)}</span>'
+    tag = ' <span class="deep-tag">recommended</span>' if choice.recommended else ''
+    description = f' <span class="deep-muted">{_revealed(choice.description)}</span>' if choice.description else ''
+    return f'<li>{mark} <span>{label}{tag}{description}</span></li>'
+
+
+def _revealed(text: str) -> str:
+    return escape(revealed(text))
 
 
 def counted(added: int, removed: int) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ._html_parts import counted, diff_block, escaped, fold, plan_list
+from ._html_parts import choice_list, counted, diff_block, escaped, fold, plan_list
 from .markdown import render_markdown
 from .plain import plain
-from .run_shape import Approval, RunState, SayStep, Subagent, ToolStep
+from .run_shape import Approval, Question, RunState, SayStep, Subagent, ToolStep
 from .wording import (
     approval_words,
     asked_words,
     files_words,
     own_plan_words,
+    question_words,
     seconds_words,
     subagent_words,
     tool_totals,
@@ -23,10 +24,10 @@ __all__ = ['work_fold']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
 _CHILD_MARKS = {'running': '◐', 'done': '✓', 'failed': '✗', 'cancelled': '■'}
-_ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■'}
+_ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■', 'answered': '✓', 'unanswered': '■'}
 _TONES = {
-    **dict.fromkeys(('done', 'approved', 'edited'), 'deep-ok-text'),
-    **dict.fromkeys(('failed', 'cancelled', 'denied'), 'deep-bad-text'),
+    **dict.fromkeys(('done', 'approved', 'edited', 'answered'), 'deep-ok-text'),
+    **dict.fromkeys(('failed', 'cancelled', 'denied', 'unanswered'), 'deep-bad-text'),
 }
 
 
@@ -59,7 +60,8 @@ def _tool(step: ToolStep, state: RunState) -> str:
     if approval is not None and answered and not (step.note and approval.state == 'denied'):
         details.append(f'<span class="deep-muted">{escaped(approval_words(approval))}</span>')
     summary = _row(tone, _MARKS[step.status], step.name, ' · '.join(details), seconds_words(step.seconds))
-    body = ''.join(_tool_body(step, approval))
+    question = next((question for question in state.questions if question.step == step.id), None)
+    body = ''.join(_tool_body(step, approval, None if step.subagents else question))
     # A failure explains itself, and a preview says where the whole is: neither wants a click.
     explains = step.truncated or (step.status == 'failed' and not step.subagents)
     folded = fold(summary, body, open=explains, kind='deep-tool')
@@ -77,6 +79,8 @@ def _below(step: ToolStep, state: RunState) -> str:
     """Return what the subagents of a step did, and what they asked."""
     rows = [_child(child, step) for child in step.subagents]
     rows += [_asked(approval) for approval in state.approvals if approval.step == step.id]
+    if step.subagents:
+        rows += [_questioned(question) for question in state.questions if question.step == step.id]
     return f'<ul class="deep-list deep-below">{"".join(rows)}</ul>' if rows else ''
 
 
@@ -95,25 +99,42 @@ def _child(child: Subagent, step: ToolStep) -> str:
 
 
 def _asked(approval: Approval) -> str:
-    verb = 'asks' if approval.state == 'pending' else 'asked'
-    tone, mark = _TONES.get(approval.state, ''), _ASKED_MARKS.get(approval.state, '?')
-    summary = _row(tone, mark, f'{approval.asked_by} {verb}', escaped(asked_words(approval)))
     about = escaped(' · '.join(filter(None, [approval.tool, approval.detail])))
     shown = diff_block(approval.diff or '') or f'<pre class="deep-wrap">{escaped(approval.args)}</pre>'
-    body = f'<div class="deep-body"><p class="deep-label">{about}</p>{shown}</div>'
+    return _asked_row(approval, asked_words(approval), f'<p class="deep-label">{about}</p>{shown}')
+
+
+def _questioned(question: Question) -> str:
+    words = f'{question.text} · {question_words(question)}'
+    return _asked_row(question, words, ''.join(_question_body(question)))
+
+
+def _asked_row(asked: Approval | Question, words: str, body: str) -> str:
+    verb = 'asks' if asked.state == 'pending' else 'asked'
+    tone, mark = _TONES.get(asked.state, ''), _ASKED_MARKS.get(asked.state, '?')
+    summary = _row(tone, mark, f'{asked.asked_by} {verb}', escaped(words))
+    body = f'<div class="deep-body">{body}</div>'
     return f'<li>{fold(summary, body, open=False, kind="deep-tool")}</li>'
 
 
-def _tool_body(step: ToolStep, approval: Approval | None) -> Iterator[str]:
+def _question_body(question: Question) -> Iterator[str]:
+    yield f'<p class="deep-wrap">{escaped(question.text)}</p>'
+    yield choice_list(question)
+    yield f'<p class="deep-label">{escaped(question_words(question))}</p>'
+
+
+def _tool_body(step: ToolStep, approval: Approval | None, question: Question | None) -> Iterator[str]:
     yield '<div class="deep-body">'
     if approval is not None and approval.state not in ('pending', 'suspended'):
         words = [approval.title, approval.detail, f'asked by {approval.asked_by}', approval_words(approval)]
         yield f'<p class="deep-label">{escaped(" · ".join(filter(None, words)))}</p>'
         if approval.diff and approval.state != 'approved':
             yield diff_block(approval.diff)
-    if step.args and not _says_all(step.summary, step.args):
+    if question is not None:
+        yield from _question_body(question)
+    elif step.args and not _says_all(step.summary, step.args):
         yield f'<p class="deep-label">Arguments</p><pre class="deep-wrap">{escaped(step.args)}</pre>'
-    if step.result:
+    if step.result and question is None:
         label = 'Result, shortened' if step.truncated else 'Result'
         yield f'<p class="deep-label">{label}</p><pre class="deep-wrap">{escaped(step.result)}</pre>'
     yield '</div>'

@@ -144,8 +144,8 @@ def _editable(request: ApprovalRequest) -> Editable | None:
 
 def _with_approval(state: RunState, id: str, change: Callable[[Approval], Approval]) -> RunState:
     approvals = tuple(change(approval) if approval.id == id else approval for approval in state.approvals)
-    still_open = any(approval.state in ('pending', 'superseded') for approval in approvals)
-    return replace(state, approvals=approvals, phase='waiting' if still_open else 'running')
+    state = replace(state, approvals=approvals)
+    return replace(state, phase='waiting' if state.waits else 'running')
 
 
 def superseded(state: RunState, id: str) -> RunState:
@@ -290,7 +290,15 @@ def closed(state: RunState, *, suspended: bool) -> RunState:
             return approval
         return replace(approval, state='suspended' if suspended else 'cancelled')
 
-    return replace(state, steps=tuple(map(left, state.steps)), approvals=tuple(map(unanswered, state.approvals)))
+    return replace(
+        state,
+        steps=tuple(map(left, state.steps)),
+        approvals=tuple(map(unanswered, state.approvals)),
+        questions=tuple(
+            question if question.state == 'answered' else replace(question, state='unanswered')
+            for question in state.questions
+        ),
+    )
 
 
 def _left_alone(child: Subagent) -> Subagent:

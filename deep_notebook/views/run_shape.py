@@ -18,11 +18,14 @@ from deep_notebook.capabilities.tool_classes import ToolClass
 __all__ = [
     'Approval',
     'ApprovalStatus',
+    'Choice',
     'Editable',
     'FileChange',
     'Image',
     'ModelInfo',
     'Phase',
+    'Question',
+    'QuestionStatus',
     'RunState',
     'SayStep',
     'Step',
@@ -41,6 +44,7 @@ TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed', 'blocked'
 ToolStatus: TypeAlias = Literal['running', 'waiting', 'ok', 'failed', 'denied', 'interrupted']
 SubagentStatus: TypeAlias = Literal['running', 'done', 'failed', 'cancelled']
 ApprovalStatus: TypeAlias = Literal['pending', 'approved', 'edited', 'denied', 'superseded', 'cancelled', 'suspended']
+QuestionStatus: TypeAlias = Literal['pending', 'superseded', 'answered', 'unanswered']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +185,30 @@ class Approval:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One answer that the person can pick."""
+
+    label: str
+    description: str = ''
+    recommended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One decision that the person is asked for, and what they said."""
+
+    id: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+    asked_by: str = 'main'
+    step: str | None = None
+    """The id of the step that asks, itself or through a subagent."""
+    state: QuestionStatus = 'pending'
+    answer: str | None = None
+    """The label of a choice, or words of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunState:
     """Everything that a cell shows of one run."""
 
@@ -199,6 +227,7 @@ class RunState:
     todos: tuple[Todo, ...] = ()
     steps: tuple[Step, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
     thinking: str = ''
     answer: str = ''
     """The answer so far, as Markdown."""
@@ -213,8 +242,14 @@ class RunState:
 
     @property
     def pending(self) -> tuple[Approval, ...]:
-        """The questions that wait for an answer."""
+        """The calls that wait for a yes or no."""
         return tuple(approval for approval in self.approvals if approval.state == 'pending')
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything waits for the person."""
+        states = [*(approval.state for approval in self.approvals), *(question.state for question in self.questions)]
+        return any(state in ('pending', 'superseded') for state in states)
 
     @property
     def finished(self) -> bool:

@@ -33,6 +33,8 @@ from pydantic_core import to_json as to_json_bytes
 from deep_notebook.capabilities.events import (
     ApprovalAskedEvent,
     ApprovalDecidedEvent,
+    QuestionAnsweredEvent,
+    QuestionAskedEvent,
     SubagentEndedEvent,
     SubagentProgressEvent,
     SubagentStartedEvent,
@@ -40,17 +42,28 @@ from deep_notebook.capabilities.events import (
 )
 from deep_notebook.masking import mask_secrets
 
+from . import _reduce_questions as questions
 from . import _reduce_subagents as subagents
 from . import _reduce_tools as tools
 from ._tool_text import one_line
-from .driver_events import ApprovalSuperseded, NoticeGiven, RunFinished, RunStarted, ToolsKnown, UsageUpdated
+from .driver_events import (
+    ApprovalSuperseded,
+    NoticeGiven,
+    QuestionSuperseded,
+    RunFinished,
+    RunStarted,
+    ToolsKnown,
+    UsageUpdated,
+)
 from .run_shape import (
     Approval,
+    Choice,
     Editable,
     FileChange,
     Image,
     ModelInfo,
     Phase,
+    Question,
     RunState,
     SayStep,
     Step,
@@ -65,12 +78,15 @@ from .run_shape import (
 __all__ = [
     'Approval',
     'ApprovalSuperseded',
+    'Choice',
     'Editable',
     'FileChange',
     'Image',
     'ModelInfo',
     'NoticeGiven',
     'Phase',
+    'Question',
+    'QuestionSuperseded',
     'RunFinished',
     'RunStarted',
     'RunState',
@@ -151,6 +167,8 @@ def _reduce_driver(state: RunState, event: object) -> RunState | None:
             return replace(state, notice=mask_secrets(text))
         case ApprovalSuperseded(id=id):
             return tools.superseded(state, id)
+        case QuestionSuperseded(id=id):
+            return questions.superseded(state, id)
         case RunFinished():
             return _run_finished(state, event)
         case _:
@@ -264,6 +282,10 @@ def _reduce_tools(state: RunState, event: object, now: float) -> RunState | None
             return tools.decided(state, request, decision, now)
         case TodosChangedEvent(todos=todos):
             return replace(state, todos=subagents.todos_of(todos))
+        case QuestionAskedEvent():
+            return questions.asked(state, event)
+        case QuestionAnsweredEvent(id=id, answer=answer):
+            return questions.answered(state, id, answer, now)
         case SubagentStartedEvent():
             return subagents.started(state, event)
         case SubagentProgressEvent():

@@ -17,11 +17,11 @@ from functools import cache
 from html import escape
 from importlib import resources
 
-from ._html_parts import counted, diff_block, escaped, fold, plan_list, sentence
+from ._html_parts import choice_list, counted, diff_block, escaped, fold, plan_list, sentence
 from ._html_work import work_fold
 from .markdown import render_markdown
 from .plain import plain, revealed
-from .run_shape import Approval, FileChange, Image, Phase, RunState, Step, Todo, ToolStep
+from .run_shape import Approval, FileChange, Image, Phase, Question, RunState, Step, Todo, ToolStep
 from .wording import files_words, meta_words, phase_words, plan_words
 
 __all__ = ['render']
@@ -84,7 +84,8 @@ def _not_done(state: RunState) -> Iterator[str]:
     yield _error(state)
     yield _plan(state.todos, open=True)
     yield work_fold(state, open=True)
-    yield from (_question(approval) for approval in state.approvals if approval.state in ('pending', 'suspended'))
+    yield from (_approval(approval) for approval in state.approvals if approval.state in ('pending', 'suspended'))
+    yield from (_question(question) for question in state.questions if question.state == 'pending')
     yield _answer(state)
     yield _pictures(state.steps)
     yield _files(state.files)
@@ -134,7 +135,7 @@ def _picture(image: Image, step: ToolStep) -> str:
     return f'<figure><img src="{source}" alt="{name}"><figcaption class="deep-label">{name}</figcaption></figure>'
 
 
-def _question(approval: Approval) -> str:
+def _approval(approval: Approval) -> str:
     title = escape(revealed(approval.title))
     if approval.path:
         path = escape(revealed(approval.path))
@@ -149,6 +150,12 @@ def _question(approval: Approval) -> str:
     tag = f'<span class="deep-tag">{escaped(approval.tool_class)}</span>'
     beside = f'<span class="deep-muted">{beside}</span>'
     return f'<div class="deep-part deep-ask"><strong>{title}</strong> {tag} {beside}{shown}{how}</div>'
+
+
+def _question(question: Question) -> str:
+    asked = f'<strong class="deep-wrap">{escape(revealed(question.text))}</strong>'
+    beside = f'<span class="deep-muted">{escaped(f"asked by {question.asked_by}")}</span>'
+    return f'<div class="deep-part deep-ask">{asked} {beside}{choice_list(question)}</div>'
 
 
 def _files(files: Sequence[FileChange]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from .plain import plain, revealed, well_formed
-from .run_shape import Approval, FileChange, RunState, SayStep, Step, Subagent, Todo, ToolStep
+from .run_shape import Approval, FileChange, Question, RunState, SayStep, Step, Subagent, Todo, ToolStep
 from .run_view import RunView
 from .wording import (
     approval_words,
@@ -17,18 +17,19 @@ from .wording import (
     own_plan_words,
     phase_words,
     plan_words,
+    question_words,
     seconds_words,
     subagent_words,
     tool_totals,
     work_words,
 )
 
-__all__ = ['TextView', 'printable', 'question_lines', 'render']
+__all__ = ['TextView', 'choice_lines', 'printable', 'question_lines', 'render']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
 _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
 _CHILD_MARKS = {'running': '◐', 'done': '✓', 'failed': '✗', 'cancelled': '■'}
-_ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■'}
+_ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■', 'answered': '✓', 'unanswered': '■'}
 _ASCII = str.maketrans(
     {'✓': '[ok]', '✗': '[x]', '■': '[!]', '◐': '[~]', '○': '[ ]', '·': '-', '−': '-', '…': '...', '→': '->', '–': '-'}
 )
@@ -49,6 +50,7 @@ def render(state: RunState) -> str:
             if approval.state in ('pending', 'suspended')
             for line in question_lines(approval)
         ],
+        [line for question in state.questions if question.state == 'pending' for line in choice_lines(question)],
         [f'Error: {plain(state.error)}'] if state.error else [],
         [plain(state.answer).strip()] if state.answer.strip() else [],
         list(_files(state.files)),
@@ -79,18 +81,18 @@ def _work(state: RunState) -> Iterator[str]:
     count, _ = tool_totals(state)
     yield work_words(count, None)
     for step in state.steps:
-        yield from (f'  {line}' for line in _step_lines(step, state.approvals))
+        yield from (f'  {line}' for line in _step_lines(step, state))
 
 
-def _step_lines(step: Step, approvals: Sequence[Approval], *, times: bool = False) -> list[str]:
+def _step_lines(step: Step, state: RunState, *, times: bool = False) -> list[str]:
     if isinstance(step, SayStep):
         return plain(step.text).splitlines()
     words = [step.summary, step.note or '']
-    approval = next((approval for approval in approvals if approval.id == step.id), None)
+    approval = next((approval for approval in state.approvals if approval.id == step.id), None)
     if approval is not None and approval.state in ('approved', 'edited'):
         words.append(approval_words(approval))
     line = _line(_MARKS[step.status], step.name, words, step.seconds if times else None)
-    return [line, *_below(step, approvals, times=times)]
+    return [line, *_below(step, state, times=times)]
 
 
 def _line(mark: str, name: str, words: Iterable[str], seconds: float | None = None) -> str:
@@ -100,14 +102,21 @@ def _line(mark: str, name: str, words: Iterable[str], seconds: float | None = No
     return ' '.join(plain(line).splitlines())
 
 
-def _below(step: ToolStep, approvals: Sequence[Approval], *, times: bool) -> Iterator[str]:
+def _below(step: ToolStep, state: RunState, *, times: bool) -> Iterator[str]:
     """Yield what the subagents of a step do, and what they asked."""
     for child in step.subagents:
         yield from _child_lines(child, step, times=times)
-    for approval in approvals:
+    for approval in state.approvals:
         if approval.step == step.id:
-            mark, verb = _ASKED_MARKS.get(approval.state, '?'), 'asks' if approval.state == 'pending' else 'asked'
-            yield '    ' + _line(mark, f'{approval.asked_by} {verb}', [asked_words(approval)])
+            yield '    ' + _asked_line(approval, asked_words(approval))
+    for question in state.questions:
+        if question.step == step.id and step.subagents:
+            yield '    ' + _asked_line(question, f'{question.text} · {question_words(question)}')
+
+
+def _asked_line(asked: Approval | Question, words: str) -> str:
+    verb = 'asks' if asked.state == 'pending' else 'asked'
+    return _line(_ASKED_MARKS.get(asked.state, '?'), f'{asked.asked_by} {verb}', [words])
 
 
 def _child_lines(child: Subagent, step: ToolStep, *, times: bool) -> Iterator[str]:
@@ -127,6 +136,16 @@ def question_lines(approval: Approval) -> Iterator[str]:
         yield f'    {line}'
     for line in revealed(approval.diff or '').splitlines():
         yield f'    {line}'
+
+
+def choice_lines(question: Question) -> Iterator[str]:
+    """Yield a decision that the person is asked for, its choices numbered from 1."""
+    first, *further = revealed(f'{question.text} · asked by {question.asked_by}').split('\n')
+    yield f'? {first}'
+    yield from (f'  {line}' for line in further)
+    for number, choice in enumerate(question.choices, 1):
+        words = [f'{choice.label} (recommended)' if choice.recommended else choice.label, choice.description]
+        yield revealed(f'    {number}. {" · ".join(filter(None, words))}').replace('\n', ' ')
 
 
 def _one_line_args(args: str) -> Iterator[str]:
@@ -205,6 +224,10 @@ class TextView(RunView):
             elif approval.id not in self._asked:
                 self._asked.add(approval.id)
                 yield from question_lines(approval)
+        for question in state.questions:
+            if question.state == 'pending' and question.id not in self._asked:
+                self._asked.add(question.id)
+                yield from choice_lines(question)
 
     def _new_steps(self, state: RunState) -> Iterator[str]:
         says = 0
@@ -219,7 +242,7 @@ class TextView(RunView):
             if step.id not in self._tools and step.status not in ('running', 'waiting'):
                 self._tools.add(step.id)
                 self._children |= {(step.id, child.id): child.status for child in step.subagents}
-                yield from _step_lines(step, state.approvals, times=True)
+                yield from _step_lines(step, state, times=True)
             yield from self._new_of_children(step)
 
     def _new_of_children(self, step: ToolStep) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from .run_shape import Approval, Phase, RunState, Subagent, Todo, ToolStep, Usage
+from .run_shape import Approval, Phase, Question, RunState, Subagent, Todo, ToolStep, Usage
 
 __all__ = [
     'approval_words',
@@ -20,6 +20,7 @@ __all__ = [
     'own_plan_words',
     'phase_words',
     'plan_words',
+    'question_words',
     'seconds_words',
     'subagent_words',
     'tokens_words',
@@ -145,6 +146,20 @@ def asked_words(approval: Approval) -> str:
     args = '' if approval.path else approval.args.split('\n', 1)[0]
     what = ' '.join(filter(None, [approval.title, args]))
     return f'{what} · {approval_words(approval)}'
+
+
+def question_words(question: Question) -> str:
+    """Return what became of a question, such as `you chose: 9090`."""
+    match question.state:
+        case 'pending':
+            return 'waiting for you'
+        case 'superseded':
+            return 'asked again elsewhere'
+        case 'answered':
+            chosen = any(choice.label == question.answer for choice in question.choices)
+            return f'you {"chose" if chosen else "answered"}: {question.answer}'
+        case 'unanswered':
+            return 'not answered'
 
 
 def subagent_words(child: Subagent, step: ToolStep) -> str:

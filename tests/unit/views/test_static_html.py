@@ -14,9 +14,11 @@ import pytest
 from deep_notebook.views import from_json, static_html
 from deep_notebook.views.run_state import (
     Approval,
+    Choice,
     FileChange,
     Image,
     ModelInfo,
+    Question,
     RunState,
     SayStep,
     Subagent,
@@ -26,7 +28,7 @@ from deep_notebook.views.run_state import (
 from deep_notebook.views.static_html import render
 
 STATES = Path(__file__).parents[2] / 'fixtures' / 'run_states'
-NAMES = ['waiting', 'done', 'stopped', 'delegated']
+NAMES = ['waiting', 'done', 'stopped', 'delegated', 'asking']
 VOID = {'img', 'br', 'hr'}
 
 
@@ -133,6 +135,23 @@ def test_subagents_stand_below_the_call_that_gave_them_their_task() -> None:
         assert folded not in page.visible
 
 
+def test_a_decision_is_kept_with_what_there_was_to_choose() -> None:
+    page = Page(render(load('asking')))
+    for said in (
+        '✓ ask_user Which format should the export have? → Parquet',
+        '✓ planner asked When may it stop? · you answered: on Sunday',
+        'Which port should the server use? It is named in config.yaml and in three tests. asked by planner '
+        '○ 9090 recommended Nothing else listens there. ○ 8081',
+    ):
+        assert said in page.visible
+    folded = '✓ Parquet recommended Smaller, keeps the types. ○ CSV Opens anywhere. you chose: Parquet'
+    assert folded in page.text
+    assert folded not in page.visible
+    done = Page(render(replace(load('asking'), phase='done', answer='Moved.')))
+    assert 'asked by planner ○' not in done.text, 'what is no longer asked'
+    assert 'Which format should the export have? → Parquet' in done.text
+
+
 def test_a_background_task_says_how_long_it_took() -> None:
     [step, *_] = load('delegated').steps
     assert isinstance(step, ToolStep)
@@ -141,7 +160,7 @@ def test_a_background_task_says_how_long_it_took() -> None:
     assert '✓ research t1 in the background · All right. 1 min 15 s' in page.visible
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', ['waiting', 'done', 'stopped', 'delegated'])
 def test_each_line_of_a_diff_has_a_colour_that_a_sanitiser_keeps(name: str) -> None:
     html = render(load(name))
     assert re.findall(r'<span style="background-color: rgba\(46, 160, 67, 0.18\)">(\+.*)\n', html)
@@ -248,6 +267,13 @@ def hostile(text: str) -> RunState:
                 state='denied', reason=text,
             ),
             Approval(id='2', tool=text, tool_class='write', title=text, path=text, args=text, state='suspended'),
+        ),
+        questions=tuple(
+            Question(
+                id=text, text=text, choices=(Choice(label=text, description=text, recommended=True),), asked_by=text,
+                step=step, state=state, answer=text,
+            )
+            for step, state in (('1', 'answered'), (text, 'pending'))
         ),
         thinking=text, answer=text, files=(FileChange(path=text, added=1, removed=1, diff=f'@@ {text}\n-{text}'),),
         notice=text, error=text,

@@ -106,6 +106,33 @@ Work · 4 tools
 """)
 
 
+def test_asking() -> None:
+    assert render(load('asking')) == snapshot("""\
+Waiting for you · claude-sonnet · 10.5k tokens · $0.04
+
+Work · 2 tools
+  ✓ ask_user  Which format should the export have? → Parquet
+  ◐ task  Plan the move of the server
+      ◐ planner  ask_user · Which port should the server use?
+      ✓ planner asked  When may it stop? · you answered: on Sunday
+      ? planner asks  Which port should the server use? It is named in config.yaml and in three tests. · waiting for you
+
+? Which port should the server use?
+  It is named in config.yaml and in three tests. · asked by planner
+    1. 9090 (recommended) · Nothing else listens there.
+    2. 8081 · Next to the old one, which the tests still use: they would have to be changed in the same step.
+    3. Let the system pick one\
+""")
+
+
+def test_a_terminal_shows_a_question_once() -> None:
+    state = load('asking')
+    pieces = shown([RunState(), state, state, replace(state, elapsed=30.0)])
+    assert pieces[1].count('? Which port should the server use?') == 1
+    assert '    1. 9090 (recommended) · Nothing else listens there.' in pieces[1]
+    assert pieces[2:4] == ['', '']
+
+
 def test_a_terminal_hears_when_subagents_begin_and_end() -> None:
     child = Subagent(id='t1', name='research', prompt='Find gaps')
     step = ToolStep(id='c1', name='task', tool_class='read', summary='Find gaps', subagents=(child,))

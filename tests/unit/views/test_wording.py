@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deep_notebook.views import from_json
-from deep_notebook.views.run_state import Approval, RunState, Subagent, Todo, ToolStep, Usage
+from deep_notebook.views.run_state import Approval, Choice, Question, RunState, Subagent, Todo, ToolStep, Usage
 from deep_notebook.views.wording import (
     approval_words,
     asked_words,
@@ -21,6 +21,7 @@ from deep_notebook.views.wording import (
     own_plan_words,
     phase_words,
     plan_words,
+    question_words,
     seconds_words,
     subagent_words,
     tokens_words,
@@ -57,6 +58,9 @@ WORDS: dict[str, Callable[[Any], str]] = {
         Subagent(name='research', **case[0]), ToolStep(id='1', name='task', tool_class='read', summary=case[1])
     ),
     'own_plan': lambda case: own_plan_words([Todo(**todo) for todo in case]),
+    'question': lambda case: question_words(
+        Question(id='1', text='Which?', **{**case, 'choices': tuple(Choice(**choice) for choice in case['choices'])})
+    ),
     'meta': lambda name: meta_words(state(name)),
 }
 

@@ -1,4 +1,5 @@
 /** States to look at and to test with: the shared fixtures, and what they do not show. */
+import askingJson from '../../../../tests/fixtures/run_states/asking.json';
 import delegatedJson from '../../../../tests/fixtures/run_states/delegated.json';
 import doneJson from '../../../../tests/fixtures/run_states/done.json';
 import stoppedJson from '../../../../tests/fixtures/run_states/stopped.json';
@@ -7,6 +8,7 @@ import type { Approval, RunState, ToolStep } from '../src/protocol';
 
 export const done = doneJson as unknown as RunState;
 export const stopped = stoppedJson as unknown as RunState;
+export const asking = askingJson as unknown as RunState;
 export const delegated = delegatedJson as unknown as RunState;
 export const waiting = waitingJson as unknown as RunState;
 
@@ -140,5 +142,6 @@ export const all: Record<string, RunState> = {
   failed,
   suspended,
   delegated,
+  asking,
   long,
 };

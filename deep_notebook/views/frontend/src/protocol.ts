@@ -76,6 +76,25 @@ export interface Approval {
   channel: string | null;
 }
 
+/** One answer that the person can pick. */
+export interface Choice {
+  label: string;
+  description: string;
+  recommended: boolean;
+}
+
+/** One decision that the person is asked for. */
+export interface Question {
+  id: string;
+  text: string;
+  choices: Choice[];
+  asked_by: string;
+  /** The step that asks, itself or through a subagent. */
+  step: string | null;
+  state: 'pending' | 'superseded' | 'answered' | 'unanswered';
+  answer: string | null;
+}
+
 export interface ChangedFile {
   path: string;
   added: number;
@@ -97,6 +116,7 @@ export interface RunState {
   todos: Todo[];
   steps: Step[];
   approvals: Approval[];
+  questions: Question[];
   thinking: string;
   answer: string;
   files: ChangedFile[];
@@ -132,7 +152,15 @@ export interface DecisionMessage {
   scope: 'once' | 'tool' | 'path';
 }
 
-export type ToKernel = { kind: 'ready' | 'resync' | 'stop' } | DecisionMessage;
+/** The number of a choice, counted from 0, or words of the person's own. */
+export interface AnswerMessage {
+  kind: 'answer';
+  id: string;
+  option: number | null;
+  text: string | null;
+}
+
+export type ToKernel = { kind: 'ready' | 'resync' | 'stop' } | DecisionMessage | AnswerMessage;
 
 /** What the host gives a widget: anywidget's model, as far as it is used here. */
 export interface HostModel {

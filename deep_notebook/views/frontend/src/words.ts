@@ -1,4 +1,4 @@
-import type { Approval, RunState, Subagent, Todo, ToolStep, Usage } from './protocol';
+import type { Approval, Question, RunState, Subagent, Todo, ToolStep, Usage } from './protocol';
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
@@ -111,6 +111,20 @@ export function approval({ state, reason, channel }: Pick<Approval, 'state' | 'r
 export function asked(question: Pick<Approval, 'title' | 'path' | 'args' | 'state' | 'reason' | 'channel'>): string {
   const args = question.path ? '' : (question.args.split('\n', 1)[0] ?? '');
   return `${[question.title, args].filter(Boolean).join(' ')} · ${approval(question)}`;
+}
+
+/** What became of a question: `you chose: 9090`. */
+export function question({ state, answer, choices }: Pick<Question, 'state' | 'answer' | 'choices'>): string {
+  switch (state) {
+    case 'pending':
+      return 'waiting for you';
+    case 'superseded':
+      return 'asked again elsewhere';
+    case 'answered':
+      return `you ${choices.some(({ label }) => label === answer) ? 'chose' : 'answered'}: ${answer}`;
+    case 'unanswered':
+      return 'not answered';
+  }
 }
 
 /** What is beside the name of a subagent: its task where the step does not say it, and what it does. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Approval, RunState, Subagent, Todo, Usage } from '../src/protocol';
+import type { Approval, Question, RunState, Subagent, Todo, Usage } from '../src/protocol';
 import * as words from '../src/words';
 import { fixture } from './fixtures';
 
@@ -22,6 +22,7 @@ interface Wording {
   asked: Case<Pick<Approval, 'title' | 'path' | 'args' | 'state' | 'reason' | 'channel'>>[];
   subagent: Case<[Pick<Subagent, 'id' | 'background' | 'prompt' | 'line'>, string]>[];
   own_plan: Case<Todo[]>[];
+  question: Case<Pick<Question, 'state' | 'answer' | 'choices'>>[];
   meta: Case<string>[];
 }
 
@@ -41,6 +42,7 @@ const SPEAKERS: { [K in keyof Wording]: (input: Wording[K][number]['input']) => 
   asked: words.asked,
   subagent: ([child, summary]) => words.subagent(child, { summary }),
   own_plan: words.ownPlan,
+  question: words.question,
   meta: name => words.meta(state(name), state(name).elapsed).join(' · '),
 };
 

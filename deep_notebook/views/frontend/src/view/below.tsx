@@ -1,16 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Approval, Subagent, Todo, ToolStep } from '../protocol';
+import type { Approval, Question, Subagent, Todo, ToolStep } from '../protocol';
 import * as words from '../words';
 import { Counts, Diff, Output, OWN_KEYS } from './parts';
+import { Choices } from './question';
 
 const TODO_MARKS: Record<Todo['status'], string> = { completed: '✓', in_progress: '◐', pending: '○', blocked: '⊘' };
 const CHILD_MARKS: Record<Subagent['status'], string> = { running: '◌', done: '✓', failed: '✗', cancelled: '■' };
-const ASKED_MARKS: Partial<Record<Approval['state'], string>> = {
+const ASKED_MARKS: Partial<Record<(Approval | Question)['state'], string>> = {
   approved: '✓',
   edited: '✓',
+  answered: '✓',
   denied: '✗',
   cancelled: '■',
+  unanswered: '■',
 };
 
 export function Plan({ todos }: { todos: Todo[] }) {
@@ -53,16 +56,29 @@ export function Row({ mark, name, status, time = '', children }: RowProps) {
   );
 }
 
+interface BelowProps {
+  step: ToolStep;
+  approvals: Approval[];
+  questions: Question[];
+}
+
 /** What the subagents of a step do, and what they asked. */
-export function Below({ step, approvals }: { step: ToolStep; approvals: Approval[] }) {
-  if (!step.subagents.length && !approvals.length) return null;
+export function Below({ step, approvals, questions }: BelowProps) {
+  if (!step.subagents.length && !approvals.length && !questions.length) return null;
   return (
     <ul class="dn-below">
       {step.subagents.map(child => (
         <Child key={child.id} child={child} step={step} />
       ))}
       {approvals.map(approval => (
-        <Asked key={approval.id} approval={approval} />
+        <Asked key={approval.id} asked={approval} what={words.asked(approval)}>
+          <AskedDetails approval={approval} />
+        </Asked>
+      ))}
+      {questions.map(question => (
+        <Asked key={question.id} asked={question} what={`${question.text} · ${words.question(question)}`}>
+          <QuestionDetails question={question} />
+        </Asked>
       ))}
     </ul>
   );
@@ -100,24 +116,37 @@ function Child({ child, step }: { child: Subagent; step: ToolStep }) {
   );
 }
 
-function Asked({ approval }: { approval: Approval }) {
+interface AskedProps {
+  asked: Approval | Question;
+  what: string;
+  children: ComponentChildren;
+}
+
+function Asked({ asked: { state, asked_by }, what, children }: AskedProps) {
   const [open, setOpen] = useState(false);
-  const isOpen = approval.state === 'pending' || approval.state === 'superseded';
+  const isOpen = state === 'pending' || state === 'superseded';
   return (
     <li class="dn-tool">
       <details open={open} onToggle={event => setOpen(event.currentTarget.open)}>
         <summary {...OWN_KEYS}>
-          <Row
-            mark={ASKED_MARKS[approval.state] ?? '?'}
-            name={`${approval.asked_by} ${isOpen ? 'asks' : 'asked'}`}
-            status={approval.state}
-          >
-            <span title={words.asked(approval)}>{words.asked(approval)}</span>
+          <Row mark={ASKED_MARKS[state] ?? '?'} name={`${asked_by} ${isOpen ? 'asks' : 'asked'}`} status={state}>
+            <span title={what}>{what}</span>
           </Row>
         </summary>
-        {open && <AskedDetails approval={approval} />}
+        {open && children}
       </details>
     </li>
+  );
+}
+
+/** A question, what there was to choose, and what became of it. */
+export function QuestionDetails({ question }: { question: Question }) {
+  return (
+    <div class="dn-details">
+      <p class="dn-asked">{question.text}</p>
+      <Choices question={question} />
+      <p class="dn-muted">{words.question(question)}</p>
+    </div>
   );
 }
 

@@ -7,6 +7,7 @@ import { ApprovalCard } from './approval';
 import { Plan } from './below';
 import { Markdown } from './html';
 import { Button, Counts, Diff, Section, sum, Toggle, Words } from './parts';
+import { QuestionCard } from './question';
 import { Log } from './work';
 
 interface Props {
@@ -108,7 +109,7 @@ function Progress({ state, typesetter, folded }: ProgressProps) {
   const plan = useFold(!folded);
   const work = useFold(!folded);
   const diffs = useFold(false);
-  const { todos, steps, approvals, thinking, files } = state;
+  const { todos, steps, thinking, files } = state;
   const completed = todos.filter(({ status }) => status === 'completed').length;
   const parts = [
     todos.length > 0 && {
@@ -119,7 +120,7 @@ function Progress({ state, typesetter, folded }: ProgressProps) {
     (steps.length > 0 || thinking !== '') && {
       kind: 'work',
       toggle: <Toggle {...work}>{workTitle(steps)}</Toggle>,
-      body: work.open && <Log {...{ steps, approvals, thinking, typesetter }} />,
+      body: work.open && <Log {...{ state, typesetter }} />,
     },
     files.length > 0 && {
       kind: 'changes',
@@ -187,13 +188,18 @@ function Diffs({ files }: { files: ChangedFile[] }) {
 
 function Questions({ store, state }: { store: RunStore; state: RunState }) {
   const open = isLive(state.phase) ? ['pending', 'superseded'] : ['suspended'];
-  const asked = state.approvals.filter(approval => open.includes(approval.state));
-  if (!asked.length) return null;
+  const approvals = state.approvals.filter(approval => open.includes(approval.state));
+  const questions = state.questions.filter(question => open.includes(question.state));
+  const count = approvals.length + questions.length;
+  if (!count) return null;
   return (
-    <Section label={asked.length > 1 ? `${asked.length} questions for you` : 'A question for you'} kind="asks">
-      {asked.length > 1 && <div class="dn-heading">{asked.length} questions, each with its own answer</div>}
-      {asked.map(approval => (
+    <Section label={count > 1 ? `${count} questions for you` : 'A question for you'} kind="asks">
+      {count > 1 && <div class="dn-heading">{count} questions, each with its own answer</div>}
+      {approvals.map(approval => (
         <ApprovalCard key={approval.id} approval={approval} store={store} />
+      ))}
+      {questions.map(question => (
+        <QuestionCard key={question.id} question={question} store={store} />
       ))}
     </Section>
   );

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Approval, Step, ToolStep } from '../protocol';
+import type { Approval, Question, RunState, ToolStep } from '../protocol';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
-import { Below, Row } from './below';
+import { Below, QuestionDetails, Row } from './below';
 import { Markdown } from './html';
 import { Button, Diff, Output, OWN_KEYS } from './parts';
 
@@ -19,13 +19,12 @@ const TOOL_MARKS: Record<ToolStep['status'], string> = {
 const IMAGE = /^image\/(?:png|jpeg|gif|webp|svg\+xml)$/;
 
 interface LogProps {
-  steps: Step[];
-  approvals: Approval[];
-  thinking: string;
+  state: RunState;
   typesetter: Typesetter | null;
 }
 
-export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
+export function Log({ state, typesetter }: LogProps) {
+  const { steps, thinking } = state;
   const [all, setAll] = useState(false);
   const skipped = all ? 0 : Math.max(0, steps.length - STEPS_SHOWN);
   return (
@@ -42,7 +41,7 @@ export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
               <Markdown text={step.text} typesetter={typesetter} />
             </li>
           ) : (
-            <ToolRow key={step.id} step={step} approvals={approvals} />
+            <ToolRow key={step.id} step={step} state={state} />
           ),
         )}
       </ul>
@@ -51,10 +50,12 @@ export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
   );
 }
 
-function ToolRow({ step, approvals }: { step: ToolStep; approvals: Approval[] }) {
+function ToolRow({ step, state }: { step: ToolStep; state: RunState }) {
   const [open, setOpen] = useState(false);
   const images = step.images.filter(({ media_type }) => IMAGE.test(media_type));
-  const approval = approvals.find(({ id }) => id === step.id);
+  const approval = state.approvals.find(({ id }) => id === step.id);
+  const asked = state.questions.filter(question => question.step === step.id);
+  const question = step.subagents.length ? undefined : asked[0];
   return (
     <li class={`dn-tool dn-${step.status}`}>
       <details open={open} onToggle={event => setOpen(event.currentTarget.open)}>
@@ -70,17 +71,28 @@ function ToolRow({ step, approvals }: { step: ToolStep; approvals: Approval[] })
             {step.note && <span class="dn-note">{step.note}</span>}
           </Row>
         </summary>
-        {open && <ToolDetails step={step} approval={approval} />}
+        {open && <ToolDetails {...{ step, approval, question }} />}
       </details>
       {images.map(({ media_type, data }, index) => (
         <img key={index} src={`data:${media_type};base64,${data}`} alt={`Output ${index + 1} of ${step.name}`} />
       ))}
-      <Below step={step} approvals={approvals.filter(approval => approval.step === step.id)} />
+      <Below
+        step={step}
+        approvals={state.approvals.filter(approval => approval.step === step.id)}
+        questions={question ? [] : asked}
+      />
     </li>
   );
 }
 
-function ToolDetails({ step, approval }: { step: ToolStep; approval: Approval | undefined }) {
+interface DetailsProps {
+  step: ToolStep;
+  approval: Approval | undefined;
+  question: Question | undefined;
+}
+
+function ToolDetails({ step, approval, question }: DetailsProps) {
+  if (question) return <QuestionDetails question={question} />;
   return (
     <div class="dn-details">
       {approval && approval.state !== 'pending' && <p class="dn-muted">{capital(words.approval(approval))}</p>}
