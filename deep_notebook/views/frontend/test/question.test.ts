@@ -5,7 +5,7 @@ import { asking, done } from '../dev/states';
 import type { Question, RunState } from '../src/protocol';
 import { show } from './show';
 
-const LABEL = '9090recommendedNothing else listens there.';
+const LABEL = '9090 recommended Nothing else listens there.';
 const open = asking.questions[2] as Question;
 const ended = (change: Partial<Question>): RunState => ({
   ...asking,
@@ -19,8 +19,8 @@ test('a question shows who asks, its choices and which of them is recommended', 
   assert.equal(card?.querySelector('.dn-title')?.textContent, open.text);
   assert.match(card?.textContent ?? '', /asked by planner/);
   assert.deepEqual(
-    [...(card?.querySelectorAll('.dn-choice') ?? [])].map(({ textContent }) => textContent),
-    [LABEL, `8081${open.choices[1]?.description}`, 'Let the system pick one'],
+    [...(card?.querySelectorAll('.dn-choice') ?? [])].map(({ textContent }) => textContent?.trim()),
+    [LABEL, `8081  ${open.choices[1]?.description}`, 'Let the system pick one'],
   );
   assert.ok(text().includes('Waiting for you'));
 });

@@ -101,8 +101,7 @@ function Answer({ question, store, focusCard }: Props & { focusCard: () => void 
 function Label({ choice: { label, description, recommended } }: { choice: Choice }) {
   return (
     <>
-      <b>{label}</b>
-      {recommended && <span class="dn-tag">recommended</span>}
+      <b>{label}</b> {recommended && <span class="dn-tag">recommended</span>}{' '}
       {description && <span class="dn-muted">{description}</span>}
     </>
   );
