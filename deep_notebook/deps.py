@@ -22,8 +22,8 @@ from .workspaces import BackendProtocol, FileData, StateBackend
 
 __all__ = ['AskUser', 'DeepAgentDeps', 'UploadedFile', 'create_default_deps']
 
-AskUser: TypeAlias = Callable[[str, Sequence[Any]], Awaitable[str]]
-"""Asks the person a question with options and returns the answer."""
+AskUser: TypeAlias = Callable[[str, Sequence[Any]], Awaitable[str | None]]
+"""Asks the person a question with options and returns the answer, `None` if nobody was there after all."""
 
 _NAME_LIMIT = 120
 """Characters of an uploaded file's name that are kept."""

@@ -13,6 +13,8 @@ __all__ = [
     'ApprovalAskedEvent',
     'ApprovalDecidedEvent',
     'NoticeEvent',
+    'QuestionAnsweredEvent',
+    'QuestionAskedEvent',
     'SubagentEndedEvent',
     'SubagentProgressEvent',
     'SubagentStartedEvent',
@@ -47,6 +49,25 @@ class ApprovalDecidedEvent(CapabilityEvent, namespace='deep_notebook'):
 
     request: ApprovalRequest
     decision: ApprovalDecision | None
+
+
+@dataclass(kw_only=True)
+class QuestionAskedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The person is asked to decide; `tool_call_id` is the run's call that asks, itself or through a subagent."""
+
+    id: str
+    question: str
+    options: list[dict[str, Any]]
+    """Two to four `{'label', 'description', 'recommended'}` dicts."""
+    asked_by: str
+
+
+@dataclass(kw_only=True)
+class QuestionAnsweredEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The person has decided; `answer` is the label of an option or words of their own, `None` when nobody did."""
+
+    id: str
+    answer: str | None
 
 
 @dataclass(kw_only=True)

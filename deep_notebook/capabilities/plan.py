@@ -71,8 +71,8 @@ class AskOption(TypedDict):
 class AskUser(Protocol):
     """Whoever puts a question to the person."""
 
-    def __call__(self, question: str, options: Sequence[AskOption]) -> Awaitable[str]:
-        """Return the label of the chosen option, or what the person said instead.
+    def __call__(self, question: str, options: Sequence[AskOption]) -> Awaitable[str | None]:
+        """Return the label of the chosen option, or what the person said instead; `None` if nobody was there after all.
 
         Args:
             question: What to decide.
@@ -153,16 +153,17 @@ class PlanToolset(FunctionToolset[AgentDepsT]):
         if not all(labels) or len(set(labels)) < len(labels):
             raise ToolFailed(f'Each option needs a label of its own, got {labels!r}. Nobody was asked.')
         ask = ctx.deps.ask_user if isinstance(ctx.deps, HasAskUser) else None
-        if ask is None:
+        answer = None if ask is None else await ask(question, complete)
+        if answer is None:
             chosen = next((option for option in complete if option.get('recommended')), complete[0])
             why = 'which you recommend' if chosen.get('recommended') else 'the first option'
             text = f'Nobody is here to ask: go on with {chosen["label"]!r}, {why}, and say that you assumed it.'
-            return ToolReturn(text, metadata={'summary': f'nobody here · {chosen["label"]}'})
-        answer = (await ask(question, complete)).strip()
+            return ToolReturn(text, metadata=_decided(question, f'{chosen["label"]}, as nobody was here'))
+        answer = answer.strip()
         if not answer:
             raise ToolFailed('The person did not answer, and agreed to nothing.')
         verb = 'chose' if answer in labels else 'answered'
-        return ToolReturn(f'The person {verb}: {answer}', metadata={'summary': _one_line(answer)})
+        return ToolReturn(f'The person {verb}: {answer}', metadata=_decided(question, answer))
 
     async def save_plan(
         self,
@@ -248,6 +249,8 @@ class PlanCapability(AbstractCapability[AgentDepsT]):
 
 
 _NOTHING = 'None.'
+_QUESTION_SHOWN = 70
+"""Characters of a question that are shown before its answer."""
 
 
 def _complete(option: AskOption) -> AskOption:
@@ -260,6 +263,13 @@ def _complete(option: AskOption) -> AskOption:
 
 def _one_line(text: str) -> str:
     return ' '.join(text.split())
+
+
+def _decided(question: str, answer: str) -> dict[str, str]:
+    """Return what the person reads of a decision: the question, shortened, and the answer."""
+    asked = _one_line(question)
+    asked = asked if len(asked) <= _QUESTION_SHOWN else f'{asked[: _QUESTION_SHOWN - 1]}…'
+    return {'summary': f'{asked} → {_one_line(answer)}'}
 
 
 def _list(items: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import pydantic_ai
 from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler
 from pydantic_ai.exceptions import (
     ModelHTTPError,
     RunCancelled,
@@ -27,6 +28,7 @@ from pydantic_ai.messages import (
     FunctionToolResultEvent,
     ModelMessage,
     PartStartEvent,
+    ToolCallPart,
     UserContent,
 )
 from pydantic_ai.models import Model
@@ -52,13 +54,16 @@ from ..views.run_state import (
     reduce,
     to_json,
 )
-from .approvals import DecisionSource
+from .person import DecisionSource
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
 # What a cell or a terminal shows of a run is ours to write.
 pydantic_ai.BANNER_ENABLED = False
 warnings.filterwarnings('ignore', category=pydantic_ai.CostNotFoundWarning)
+
+_call: ContextVar[str | None] = ContextVar('deep_notebook.call', default=None)
+"""The call of the run that is being executed here."""
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
@@ -132,6 +137,13 @@ class Run:
         """Fold `event` into the state and show it."""
         self.state = reduce(self.state, event, now=time.time())
         self.view.update(self.state)
+
+    def who_asks(self) -> tuple[str, str | None]:
+        """Return the name of the agent whose tool is calling now, and the run's own call that it belongs to."""
+        id = _call.get()
+        step = next((step for step in self.state.steps if isinstance(step, ToolStep) and step.id == id), None)
+        at_work = [child.name for child in step.subagents if child.status == 'running'] if step is not None else []
+        return at_work[-1] if at_work else 'main', id
 
     def stop(self) -> None:
         """Stop the run, from any thread."""
@@ -303,9 +315,25 @@ def resumed(state: RunState, *, model: ModelInfo, at: float) -> RunState:
 
 @dataclass
 class _ToolWatch(AbstractCapability[Any]):
-    """Tells the view the class of each tool."""
+    """Tells the view the class of each tool, and remembers which of the run's calls is being executed."""
 
     run: Run
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Remember the call; also what it starts, such as the run of a subagent, knows it then."""
+        token = _call.set(call.tool_call_id)
+        try:
+            return await handler(args)
+        finally:
+            _call.reset(token)
 
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         """Look at the tools and leave them as they are."""

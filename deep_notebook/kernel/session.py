@@ -42,8 +42,10 @@ from ..views import RunView
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
 from .answering import Answering, live, recorded, recording_key, replayed
-from .approvals import ApprovalBroker, DecisionSource
+from .approvals import ApprovalBroker
+from .person import DecisionSource, Person
 from .python_runner import KernelPython
+from .questions import QuestionBroker
 from .run import Outcome, Run, RunInput, resumed
 from .runner import MainThread
 
@@ -354,11 +356,11 @@ class NotebookSession:
         return run
 
     def _broker(self, cell: CellSide, run: Run) -> ApprovalBroker:
+        person = Person(cell.main, source=cell.source, can_input=cell.can_input, ready_timeout=cell.ready_timeout)
+        asking = QuestionBroker(person, tell=run.apply, who_asks=run.who_asks)
+        self.deps.ask_user = asking if person.is_there else None
         return ApprovalBroker(
-            cell.main,
-            source=cell.source,
-            can_input=cell.can_input,
-            ready_timeout=cell.ready_timeout,
+            person,
             on_superseded=lambda request: run.apply(ApprovalSuperseded(id=request.id)),
             on_decided=lambda request, decision: run.apply(ApprovalDecidedEvent(request=request, decision=decision)),
         )

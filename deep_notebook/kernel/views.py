@@ -13,8 +13,8 @@ from ..views.static_html import render as render_html
 from ..views.text import TextView
 from ..views.text import render as render_text
 from ..views.widget import WidgetView
-from .approvals import DecisionSource
 from .environment import FrontEnd
+from .person import DecisionSource
 
 __all__ = ['choose_view']
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from ._tool_text import (
     result_images,
     result_text,
 )
-from .run_shape import Approval, Editable, FileChange, RunState, Step, ToolStatus, ToolStep
+from .run_shape import Approval, Editable, FileChange, RunState, Step, Subagent, ToolStatus, ToolStep
 
 APPROVAL_ARGS_LIMIT = 20_000
 EDITABLE_LIMIT = 100_000
@@ -43,7 +43,7 @@ def called(
     state: RunState, part: BaseToolCallPart, *, tool_class: ToolClass | None = None, started: float | None = None
 ) -> RunState:
     """Add the step of a call, or bring it up to date; `started` says since when it executes."""
-    if not any(isinstance(step, ToolStep) and step.id == part.tool_call_id for step in state.steps):
+    if not has_step(state, part.tool_call_id):
         step = ToolStep(
             id=part.tool_call_id,
             name=part.tool_name,
@@ -65,7 +65,7 @@ def updated(state: RunState, part: BaseToolCallPart, *, started: float | None = 
             return step
         return replace(step, args=args_text(args), summary=step.summary or call_summary(args))
 
-    return _with_step(state, part.tool_call_id, change)
+    return with_step(state, part.tool_call_id, change)
 
 
 def removed(state: RunState, id: str) -> RunState:
@@ -75,7 +75,13 @@ def removed(state: RunState, id: str) -> RunState:
     )
 
 
-def _with_step(state: RunState, id: str, change: Callable[[ToolStep], ToolStep]) -> RunState:
+def has_step(state: RunState, id: str | None) -> bool:
+    """Return whether there is the step of a call."""
+    return any(isinstance(step, ToolStep) and step.id == id for step in state.steps)
+
+
+def with_step(state: RunState, id: str | None, change: Callable[[ToolStep], ToolStep]) -> RunState:
+    """Change the step of a call, if it is there."""
     return replace(
         state,
         steps=tuple(change(step) if isinstance(step, ToolStep) and step.id == id else step for step in state.steps),
@@ -86,24 +92,33 @@ def waiting(state: RunState, calls: Sequence[ToolCallPart]) -> RunState:
     """Mark calls that have to be approved before they execute."""
     for part in calls:
         state = called(state, part)
-        state = _with_step(state, part.tool_call_id, lambda step: replace(step, status='waiting', started=None))
+        state = with_step(state, part.tool_call_id, lambda step: replace(step, status='waiting', started=None))
     return state
 
 
-def asked(state: RunState, request: ApprovalRequest) -> RunState:
-    """Show a question; one that is asked again stands anew at the end."""
+def asked(state: RunState, request: ApprovalRequest, call_id: str | None = None) -> RunState:
+    """Show a question; one that is asked again stands anew at the end.
+
+    Args:
+        state: The state before.
+        request: What is asked.
+        call_id: The call whose subagent asks, if it is one: its question has no step of its own.
+    """
+    step = call_id if call_id != request.id and has_step(state, call_id) else None
     state = replace(
         state,
         phase='waiting',
-        approvals=(*(known for known in state.approvals if known.id != request.id), _approval(request)),
+        approvals=(*(known for known in state.approvals if known.id != request.id), _approval(request, step)),
         tool_classes={**state.tool_classes, request.tool: request.tool_class},
     )
+    if step is not None:
+        return state
     call = ToolCallPart(tool_name=request.tool, args=dict(request.args), tool_call_id=request.id)
     state = waiting(state, [call])
-    return _with_step(state, request.id, lambda step: replace(step, tool_class=request.tool_class))
+    return with_step(state, request.id, lambda step: replace(step, tool_class=request.tool_class))
 
 
-def _approval(request: ApprovalRequest) -> Approval:
+def _approval(request: ApprovalRequest, step: str | None) -> Approval:
     return Approval(
         id=request.id,
         tool=request.tool,
@@ -115,6 +130,7 @@ def _approval(request: ApprovalRequest) -> Approval:
         args=args_text(request.args, limit=APPROVAL_ARGS_LIMIT),
         editable=_editable(request),
         asked_by=request.asked_by,
+        step=step,
     )
 
 
@@ -128,8 +144,8 @@ def _editable(request: ApprovalRequest) -> Editable | None:
 
 def _with_approval(state: RunState, id: str, change: Callable[[Approval], Approval]) -> RunState:
     approvals = tuple(change(approval) if approval.id == id else approval for approval in state.approvals)
-    still_open = any(approval.state in ('pending', 'superseded') for approval in approvals)
-    return replace(state, approvals=approvals, phase='waiting' if still_open else 'running')
+    state = replace(state, approvals=approvals)
+    return replace(state, phase='waiting' if state.waits else 'running')
 
 
 def superseded(state: RunState, id: str) -> RunState:
@@ -146,7 +162,7 @@ def decided(state: RunState, request: ApprovalRequest, decision: ApprovalDecisio
         state = _with_approval(
             state, request.id, lambda it: replace(it, state='denied', reason=reason, channel=decision.channel)
         )
-        return _with_step(state, request.id, lambda it: replace(it, status='denied', note=_denied(reason)))
+        return with_step(state, request.id, lambda it: replace(it, status='denied', note=_denied(reason)))
 
     args: dict[str, Any] = dict(request.args)
     editable = None
@@ -164,7 +180,7 @@ def decided(state: RunState, request: ApprovalRequest, decision: ApprovalDecisio
         )
 
     state = _with_approval(state, request.id, approved)
-    return _with_step(
+    return with_step(
         state,
         request.id,
         lambda step: replace(step, status='running', started=now, args=args_text(args), summary=call_summary(args)),
@@ -197,13 +213,25 @@ def returned(state: RunState, part: BaseToolReturnPart, contents: Sequence[objec
             images=result_images(contents),
         )
 
-    state = _with_step(state, part.tool_call_id, settled)
-    change = metadata.get('file')
-    return _with_file(state, change) if status == 'ok' and isinstance(change, Mapping) else state
+    state = with_step(state, part.tool_call_id, settled)
+    return with_files(state, _changes(state, part.tool_call_id, metadata)) if status == 'ok' else state
+
+
+def _changes(state: RunState, id: str, metadata: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what a call did to files, but for what its subagents have reported themselves."""
+    reported = any(isinstance(step, ToolStep) and step.id == id and step.subagents for step in state.steps)
+    listed = metadata.get('files')
+    changes = listed if isinstance(listed, Sequence) and not reported else ()
+    return [change for change in (metadata.get('file'), *changes) if isinstance(change, Mapping)]
 
 
 def _settled_summary(step: ToolStep, outcome: str) -> str:
-    """Return what a tool says of its work; of what was executed also what it was."""
+    """Return what a tool says of its work; of what was executed also what it was.
+
+    A step with subagents keeps what they were told: they say themselves what came of it.
+    """
+    if step.subagents:
+        return step.summary
     if step.tool_class == 'execute' and step.summary:
         return f'{one_line(step.summary, limit=80)} → {one_line(outcome)}'
     return one_line(outcome)
@@ -218,31 +246,43 @@ def _note(part: BaseToolReturnPart, step: ToolStep) -> str | None:
             return step.note or _denied(None if message == 'The tool call was denied.' else message)
         case 'interrupted':
             return 'interrupted'
+        case _ if any(child.status == 'failed' for child in step.subagents):
+            return None
         case _:
             return failure_line(part) or 'failed'
 
 
-def _with_file(state: RunState, change: Mapping[str, Any]) -> RunState:
-    path = str(change.get('path', ''))
-    before = next((file for file in state.files if file.path == path), None)
-    diffs = [before.diff.removesuffix('\n')] if before else []
-    diffs.append(str(change.get('diff') or ''))
-    after = FileChange(
-        path=path,
-        added=(before.added if before else 0) + int(change.get('added') or 0),
-        removed=(before.removed if before else 0) + int(change.get('removed') or 0),
-        diff=mask_and_clip('\n'.join(filter(None, diffs)), FILE_DIFF_LIMIT)[0],
-    )
-    if before is None:
-        return replace(state, files=(*state.files, after))
-    return replace(state, files=tuple(after if file is before else file for file in state.files))
+def with_files(state: RunState, changes: Iterable[Mapping[str, Any]]) -> RunState:
+    """Add changes of files, as tools report them: `{'path', 'added', 'removed', 'diff'}`."""
+    return replace(state, files=merged(state.files, changes))
+
+
+def merged(
+    files: tuple[FileChange, ...], changes: Iterable[Mapping[str, Any]], *, diffs: bool = True
+) -> tuple[FileChange, ...]:
+    """Return `files` with `changes` added to them, each path once."""
+    by_path = {file.path: file for file in files}
+    for change in changes:
+        path = str(change.get('path', ''))
+        before = by_path.get(path) or FileChange(path=path)
+        diff = '\n'.join(filter(None, [before.diff.removesuffix('\n'), str(change.get('diff') or '')]))
+        by_path[path] = FileChange(
+            path=path,
+            added=before.added + int(change.get('added') or 0),
+            removed=before.removed + int(change.get('removed') or 0),
+            diff=mask_and_clip(diff, FILE_DIFF_LIMIT)[0] if diffs else '',
+        )
+    return tuple(by_path.values())
 
 
 def closed(state: RunState, *, suspended: bool) -> RunState:
     """Settle whatever is still open when a run ends."""
 
     def left(step: Step) -> Step:
-        if not isinstance(step, ToolStep) or step.status not in ('running', 'waiting'):
+        if not isinstance(step, ToolStep):
+            return step
+        step = replace(step, subagents=tuple(map(_left_alone, step.subagents)))
+        if step.status not in ('running', 'waiting'):
             return step
         return step if suspended and step.status == 'waiting' else replace(step, status='interrupted', note=_cut(step))
 
@@ -251,7 +291,20 @@ def closed(state: RunState, *, suspended: bool) -> RunState:
             return approval
         return replace(approval, state='suspended' if suspended else 'cancelled')
 
-    return replace(state, steps=tuple(map(left, state.steps)), approvals=tuple(map(unanswered, state.approvals)))
+    return replace(
+        state,
+        steps=tuple(map(left, state.steps)),
+        approvals=tuple(map(unanswered, state.approvals)),
+        questions=tuple(
+            question if question.state == 'answered' else replace(question, state='unanswered')
+            for question in state.questions
+        ),
+    )
+
+
+def _left_alone(child: Subagent) -> Subagent:
+    """Return a subagent whose run has ended above it, and with it its own."""
+    return child if child.status != 'running' else replace(child, status='cancelled', line='stopped before it was done')
 
 
 def _cut(step: ToolStep) -> str:

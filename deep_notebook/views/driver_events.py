@@ -10,7 +10,15 @@ from deep_notebook.capabilities.tool_classes import ToolClass
 
 from .run_shape import ModelInfo
 
-__all__ = ['ApprovalSuperseded', 'NoticeGiven', 'RunFinished', 'RunStarted', 'ToolsKnown', 'UsageUpdated']
+__all__ = [
+    'ApprovalSuperseded',
+    'NoticeGiven',
+    'QuestionSuperseded',
+    'RunFinished',
+    'RunStarted',
+    'ToolsKnown',
+    'UsageUpdated',
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +56,13 @@ class UsageUpdated:
 @dataclass(frozen=True, kw_only=True)
 class ApprovalSuperseded:
     """The question is asked elsewhere now, so the buttons of this one no longer count."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSuperseded:
+    """A decision is asked for elsewhere now, so the buttons of this question no longer count."""
 
     id: str
 

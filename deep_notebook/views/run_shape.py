@@ -18,14 +18,19 @@ from deep_notebook.capabilities.tool_classes import ToolClass
 __all__ = [
     'Approval',
     'ApprovalStatus',
+    'Choice',
     'Editable',
     'FileChange',
     'Image',
     'ModelInfo',
     'Phase',
+    'Question',
+    'QuestionStatus',
     'RunState',
     'SayStep',
     'Step',
+    'Subagent',
+    'SubagentStatus',
     'Todo',
     'ToolStatus',
     'ToolStep',
@@ -37,7 +42,9 @@ __all__ = [
 Phase: TypeAlias = Literal['starting', 'running', 'waiting', 'done', 'stopped', 'failed', 'suspended']
 TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed', 'blocked']
 ToolStatus: TypeAlias = Literal['running', 'waiting', 'ok', 'failed', 'denied', 'interrupted']
+SubagentStatus: TypeAlias = Literal['running', 'done', 'failed', 'cancelled']
 ApprovalStatus: TypeAlias = Literal['pending', 'approved', 'edited', 'denied', 'superseded', 'cancelled', 'suspended']
+QuestionStatus: TypeAlias = Literal['pending', 'superseded', 'answered', 'unanswered']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +97,37 @@ class Image:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileChange:
+    """What a run did to one file: lines added and removed, and the unified diff."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+    diff: str = ''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subagent:
+    """One task that a tool call gave to a subagent."""
+
+    id: str
+    """Such as `t1`; unique below its step."""
+    name: str
+    prompt: str = ''
+    """What it was told, on one line and cut short."""
+    background: bool = False
+    """Whether it goes on after the call has returned."""
+    status: SubagentStatus = 'running'
+    line: str = ''
+    """What it does now, or how it ended."""
+    todos: tuple[Todo, ...] = ()
+    """Its own plan."""
+    seconds: float | None = None
+    files: tuple[FileChange, ...] = ()
+    """What it did to files, without the diffs: those are with the run's own files."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolStep:
     """One tool call."""
 
@@ -108,6 +146,8 @@ class ToolStep:
     note: str | None = None
     """Why the call did not simply work, such as `denied: "keep the port"`."""
     images: tuple[Image, ...] = ()
+    subagents: tuple[Subagent, ...] = ()
+    """The tasks that it gave to subagents; those in the background may outlive it."""
     started: float | None = field(default=None, compare=False, repr=False)
     """Unix seconds when it began to execute; not part of the JSON form."""
 
@@ -137,19 +177,35 @@ class Approval:
     args: str = ''
     editable: Editable | None = None
     asked_by: str = 'main'
+    step: str | None = None
+    """The id of the step whose subagent asks; `None` when it is the step with the id of the question itself."""
     state: ApprovalStatus = 'pending'
     reason: str | None = None
     channel: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileChange:
-    """What a run did to one file: lines added and removed, and the unified diff."""
+class Choice:
+    """One answer that the person can pick."""
 
-    path: str
-    added: int = 0
-    removed: int = 0
-    diff: str = ''
+    label: str
+    description: str = ''
+    recommended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One decision that the person is asked for, and what they said."""
+
+    id: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+    asked_by: str = 'main'
+    step: str | None = None
+    """The id of the step that asks, itself or through a subagent."""
+    state: QuestionStatus = 'pending'
+    answer: str | None = None
+    """The label of a choice, or words of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +227,7 @@ class RunState:
     todos: tuple[Todo, ...] = ()
     steps: tuple[Step, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
     thinking: str = ''
     answer: str = ''
     """The answer so far, as Markdown."""
@@ -185,8 +242,14 @@ class RunState:
 
     @property
     def pending(self) -> tuple[Approval, ...]:
-        """The questions that wait for an answer."""
+        """The calls that wait for a yes or no."""
         return tuple(approval for approval in self.approvals if approval.state == 'pending')
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything waits for the person."""
+        states = [*(approval.state for approval in self.approvals), *(question.state for question in self.questions)]
+        return any(state in ('pending', 'superseded') for state in states)
 
     @property
     def finished(self) -> bool:

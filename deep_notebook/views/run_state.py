@@ -6,7 +6,7 @@ An event that says nothing about what is shown leaves the state as it is, the ve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic_ai.messages import (
@@ -30,22 +30,45 @@ from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_core import to_json as to_json_bytes
 
-from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent, TodosChangedEvent
+from deep_notebook.capabilities.events import (
+    ApprovalAskedEvent,
+    ApprovalDecidedEvent,
+    NoticeEvent,
+    QuestionAnsweredEvent,
+    QuestionAskedEvent,
+    SubagentEndedEvent,
+    SubagentProgressEvent,
+    SubagentStartedEvent,
+    TodosChangedEvent,
+)
 from deep_notebook.masking import mask_secrets
 
+from . import _reduce_questions as questions
+from . import _reduce_subagents as subagents
 from . import _reduce_tools as tools
 from ._tool_text import one_line
-from .driver_events import ApprovalSuperseded, NoticeGiven, RunFinished, RunStarted, ToolsKnown, UsageUpdated
+from .driver_events import (
+    ApprovalSuperseded,
+    NoticeGiven,
+    QuestionSuperseded,
+    RunFinished,
+    RunStarted,
+    ToolsKnown,
+    UsageUpdated,
+)
 from .run_shape import (
     Approval,
+    Choice,
     Editable,
     FileChange,
     Image,
     ModelInfo,
     Phase,
+    Question,
     RunState,
     SayStep,
     Step,
+    Subagent,
     Todo,
     ToolStep,
     Usage,
@@ -56,17 +79,21 @@ from .run_shape import (
 __all__ = [
     'Approval',
     'ApprovalSuperseded',
+    'Choice',
     'Editable',
     'FileChange',
     'Image',
     'ModelInfo',
     'NoticeGiven',
     'Phase',
+    'Question',
+    'QuestionSuperseded',
     'RunFinished',
     'RunStarted',
     'RunState',
     'SayStep',
     'Step',
+    'Subagent',
     'Todo',
     'ToolStep',
     'ToolsKnown',
@@ -143,6 +170,8 @@ def _reduce_driver(state: RunState, event: object) -> RunState | None:
             return _noticed(state, mask_secrets(text))
         case ApprovalSuperseded(id=id):
             return tools.superseded(state, id)
+        case QuestionSuperseded(id=id):
+            return questions.superseded(state, id)
         case RunFinished():
             return _run_finished(state, event)
         case _:
@@ -255,20 +284,21 @@ def _reduce_tools(state: RunState, event: object, now: float) -> RunState | None
             return tools.returned(state, part, [*part.files, *more], now)
         case DeferredToolRequestsEvent(requests=requests):
             return tools.waiting(state, requests.approvals)
-        case ApprovalAskedEvent(request=request):
-            return tools.asked(state, request)
+        case ApprovalAskedEvent(request=request, tool_call_id=call_id):
+            return tools.asked(state, request, call_id)
         case ApprovalDecidedEvent(request=request, decision=decision):
             return tools.decided(state, request, decision, now)
         case TodosChangedEvent(todos=todos):
-            return replace(state, todos=tuple(map(_todo, todos)))
+            return replace(state, todos=subagents.todos_of(todos))
+        case QuestionAskedEvent():
+            return questions.asked(state, event)
+        case QuestionAnsweredEvent(id=id, answer=answer):
+            return questions.answered(state, id, answer, now)
+        case SubagentStartedEvent():
+            return subagents.started(state, event)
+        case SubagentProgressEvent():
+            return subagents.progressed(state, event)
+        case SubagentEndedEvent():
+            return subagents.ended(state, event)
         case _:
             return None
-
-
-def _todo(todo: Mapping[str, str]) -> Todo:
-    content = mask_secrets(todo.get('content', ''))
-    match todo.get('status'):
-        case 'in_progress' | 'completed' | 'blocked' as status:
-            return Todo(id=str(todo.get('id', '')), content=content, status=status)
-        case _:
-            return Todo(id=str(todo.get('id', '')), content=content)

@@ -7,23 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from .plain import plain, revealed, well_formed
-from .run_shape import Approval, FileChange, RunState, SayStep, Step, Todo
+from .run_shape import Approval, FileChange, Question, RunState, SayStep, Step, Subagent, Todo, ToolStep
 from .run_view import RunView
 from .wording import (
     approval_words,
+    asked_words,
     files_words,
     meta_words,
+    own_plan_words,
     phase_words,
     plan_words,
+    question_words,
     seconds_words,
+    subagent_words,
     tool_totals,
     work_words,
 )
 
-__all__ = ['TextView', 'printable', 'question_lines', 'render']
+__all__ = ['TextView', 'choice_lines', 'printable', 'question_lines', 'render']
 
 _MARKS = {'running': '◐', 'waiting': '?', 'ok': '✓', 'failed': '✗', 'denied': '✗', 'interrupted': '■'}
 _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'blocked': '✗'}
+_CHILD_MARKS = {'running': '◐', 'done': '✓', 'failed': '✗', 'cancelled': '■'}
+_ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■', 'answered': '✓', 'unanswered': '■'}
 _ASCII = str.maketrans(
     {'✓': '[ok]', '✗': '[x]', '■': '[!]', '◐': '[~]', '○': '[ ]', '·': '-', '−': '-', '…': '...', '→': '->', '–': '-'}
 )
@@ -44,6 +50,7 @@ def render(state: RunState) -> str:
             if approval.state in ('pending', 'suspended')
             for line in question_lines(approval)
         ],
+        [line for question in state.questions if question.state == 'pending' for line in choice_lines(question)],
         [f'Error: {plain(state.error)}'] if state.error else [],
         [plain(state.answer).strip()] if state.answer.strip() else [],
         list(_files(state.files)),
@@ -73,22 +80,52 @@ def _work(state: RunState) -> Iterator[str]:
         return
     count, _ = tool_totals(state)
     yield work_words(count, None)
-    approvals = {approval.id: approval for approval in state.approvals}
     for step in state.steps:
-        yield from (f'  {line}' for line in _step_lines(step, approvals))
+        yield from (f'  {line}' for line in _step_lines(step, state))
 
 
-def _step_lines(step: Step, approvals: dict[str, Approval], *, times: bool = False) -> list[str]:
+def _step_lines(step: Step, state: RunState, *, times: bool = False) -> list[str]:
     if isinstance(step, SayStep):
         return plain(step.text).splitlines()
     words = [step.summary, step.note or '']
-    approval = approvals.get(step.id)
+    approval = next((approval for approval in state.approvals if approval.id == step.id), None)
     if approval is not None and approval.state in ('approved', 'edited'):
         words.append(approval_words(approval))
-    line = f'{_MARKS[step.status]} {step.name}  {" · ".join(filter(None, words))}'.rstrip()
-    if times and step.seconds is not None:
-        line += f'  {seconds_words(step.seconds)}'
-    return [' '.join(plain(line).splitlines())]
+    line = _line(_MARKS[step.status], step.name, words, step.seconds if times else None)
+    return [line, *_below(step, state, times=times)]
+
+
+def _line(mark: str, name: str, words: Iterable[str], seconds: float | None = None) -> str:
+    line = f'{mark} {name}  {" · ".join(filter(None, words))}'.rstrip()
+    if seconds is not None:
+        line += f'  {seconds_words(seconds)}'
+    return ' '.join(plain(line).splitlines())
+
+
+def _below(step: ToolStep, state: RunState, *, times: bool) -> Iterator[str]:
+    """Yield what the subagents of a step do, and what they asked."""
+    for child in step.subagents:
+        yield from _child_lines(child, step, times=times)
+    for approval in state.approvals:
+        if approval.step == step.id:
+            yield '    ' + _asked_line(approval, asked_words(approval))
+    for question in state.questions:
+        if question.step == step.id and step.subagents:
+            yield '    ' + _asked_line(question, f'{question.text} · {question_words(question)}')
+
+
+def _asked_line(asked: Approval | Question, words: str) -> str:
+    verb = 'asks' if asked.state == 'pending' else 'asked'
+    return _line(_ASKED_MARKS.get(asked.state, '?'), f'{asked.asked_by} {verb}', [words])
+
+
+def _child_lines(child: Subagent, step: ToolStep, *, times: bool) -> Iterator[str]:
+    changed = f'{files_words(len(child.files))} {_counts(child.files)}' if child.files else ''
+    seconds = child.seconds if times and child.background else None
+    words = [subagent_words(child, step), changed]
+    yield '    ' + _line(_CHILD_MARKS[child.status], child.name, words, seconds)
+    if child.todos:
+        yield f'      {plain(own_plan_words(child.todos))}'
 
 
 def question_lines(approval: Approval) -> Iterator[str]:
@@ -99,6 +136,16 @@ def question_lines(approval: Approval) -> Iterator[str]:
         yield f'    {line}'
     for line in revealed(approval.diff or '').splitlines():
         yield f'    {line}'
+
+
+def choice_lines(question: Question) -> Iterator[str]:
+    """Yield a decision that the person is asked for, its choices numbered from 1."""
+    first, *further = revealed(f'{question.text} · asked by {question.asked_by}').split('\n')
+    yield f'? {first}'
+    yield from (f'  {line}' for line in further)
+    for number, choice in enumerate(question.choices, 1):
+        words = [f'{choice.label} (recommended)' if choice.recommended else choice.label, choice.description]
+        yield revealed(f'    {number}. {" · ".join(filter(None, words))}').replace('\n', ' ')
 
 
 def _one_line_args(args: str) -> Iterator[str]:
@@ -117,9 +164,12 @@ def _files(files: Sequence[FileChange]) -> Iterator[str]:
         return
     yield files_words(len(files))
     for file in files:
-        counts = [f'+{file.added}'] if file.added or not file.removed else []
-        counts += [f'−{file.removed}'] if file.removed else []
-        yield plain(f'  {file.path}  {" ".join(counts)}')
+        yield plain(f'  {file.path}  {_counts([file])}')
+
+
+def _counts(files: Sequence[FileChange]) -> str:
+    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
+    return ' '.join([*([f'+{added}'] if added or not removed else []), *([f'−{removed}'] if removed else [])])
 
 
 class TextView(RunView):
@@ -133,6 +183,7 @@ class TextView(RunView):
         self._stream = stream
         self._todos: tuple[Todo, ...] = ()
         self._tools: set[str] = set()
+        self._children: dict[tuple[str, str], str] = {}
         self._says = 0
         self._asked: set[str] = set()
         self._lines = 0
@@ -173,9 +224,12 @@ class TextView(RunView):
             elif approval.id not in self._asked:
                 self._asked.add(approval.id)
                 yield from question_lines(approval)
+        for question in state.questions:
+            if question.state == 'pending' and question.id not in self._asked:
+                self._asked.add(question.id)
+                yield from choice_lines(question)
 
     def _new_steps(self, state: RunState) -> Iterator[str]:
-        approvals = {approval.id: approval for approval in state.approvals}
         says = 0
         for step in state.steps:
             if isinstance(step, SayStep):
@@ -184,9 +238,24 @@ class TextView(RunView):
                     self._says = says
                     yield from self._spoken(step.text, complete=True)
                     self._lines = 0
-            elif step.id not in self._tools and step.status not in ('running', 'waiting'):
+                continue
+            if step.id not in self._tools and step.status not in ('running', 'waiting'):
                 self._tools.add(step.id)
-                yield from _step_lines(step, approvals, times=True)
+                self._children |= {(step.id, child.id): child.status for child in step.subagents}
+                yield from _step_lines(step, state, times=True)
+            yield from self._new_of_children(step)
+
+    def _new_of_children(self, step: ToolStep) -> Iterator[str]:
+        """Yield which subagents began, and which came to their end after their step."""
+        for child in step.subagents:
+            before = self._children.get((step.id, child.id))
+            if before is None:
+                yield _line(_CHILD_MARKS['running'], child.name, [child.prompt])
+            elif before == 'running' != child.status and step.id in self._tools:
+                yield from _child_lines(child, step, times=True)
+            else:
+                continue
+            self._children[step.id, child.id] = child.status
 
     def _spoken(self, text: str, *, complete: bool) -> Iterator[str]:
         """Yield the lines of `text` that were not printed yet; its last line only when it is `complete`."""

@@ -2,8 +2,8 @@
 
 Everything travels in custom messages, because a trait change may be swallowed while a cell awaits (ipykernel 7.4).
 The kernel sends `{'kind': 'snapshot', 'seq', 'state'}` and `{'kind': 'patch', 'seq', 'ops'}`; the front end sends
-`ready`, `resync`, `stop` and `decision`. The one synced trait holds what a snapshot message holds, so that a view
-that is created anew, as after a page reload, shows the run before it has exchanged a word with the kernel.
+`ready`, `resync`, `stop`, `decision` and `answer`. The one synced trait holds what a snapshot message holds, so that
+a view that is created anew, as after a page reload, shows the run before it has exchanged a word with the kernel.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ PATCH_INTERVAL = 0.05
 """Seconds between two patches at least: twenty a second look fluent and leave the page time to draw."""
 
 OnDecision: TypeAlias = Callable[[str, ApprovalDecision], None]
+OnAnswer: TypeAlias = Callable[[str, int | str], None]
 OnStop: TypeAlias = Callable[[], None]
 
 _STATIC = Path(__file__).parent / 'static'
@@ -58,6 +59,8 @@ class RunWidget(anywidget.AnyWidget):
         on_ready: Called when a front end has just loaded the widget.
         on_resync: Called when a front end wants the whole state.
         on_decision: Called with a tool call's id and the answer to it, possibly more than once for one id.
+        on_answer: Called with a question's id and the number of an option, counted from 0, or the person's own words;
+            possibly more than once for one id.
         on_stop: Called when the person presses Stop.
     """
 
@@ -75,6 +78,7 @@ class RunWidget(anywidget.AnyWidget):
         on_ready: Callable[[], None],
         on_resync: Callable[[], None],
         on_decision: OnDecision,
+        on_answer: OnAnswer,
         on_stop: OnStop,
     ) -> None:
         self.text = text
@@ -82,6 +86,7 @@ class RunWidget(anywidget.AnyWidget):
         self._on_ready = on_ready
         self._on_resync = on_resync
         self._on_decision = on_decision
+        self._on_answer = on_answer
         self._on_stop = on_stop
         self.on_msg(self._received)
         super().__init__()
@@ -106,6 +111,8 @@ class RunWidget(anywidget.AnyWidget):
                 self._on_stop()
             case {'kind': 'decision', 'id': str(id), **rest} if (decision := _decision(rest)) is not None:
                 self._on_decision(id, decision)
+            case {'kind': 'answer', 'id': str(id), **rest} if (answer := _answer(rest)) is not None:
+                self._on_answer(id, answer)
             case _:
                 _log.warning('Ignored a message of the front end that says nothing known: %.200r', content)
 
@@ -120,6 +127,19 @@ def _decision(content: Mapping[Any, object]) -> ApprovalDecision | None:
             return ApprovalDecision(verdict='approve', edited=edited, scope=scope, channel='widget')
         case 'deny', _:
             return ApprovalDecision(verdict='deny', reason=reason, channel='widget')
+        case _:
+            return None
+
+
+def _answer(content: Mapping[Any, object]) -> int | str | None:
+    """Return the number of the option or the words that the person answered, or `None` when it is neither."""
+    match content:
+        case {'option': bool()}:
+            return None
+        case {'option': int(option), 'text': None} if option >= 0:
+            return option
+        case {'option': None, 'text': str(text)} if text.strip():
+            return text.strip()
         case _:
             return None
 
@@ -156,6 +176,7 @@ class WidgetView(RunView):
     def __init__(self, *, interval: float = PATCH_INTERVAL) -> None:
         self._interval = interval
         self._decision_callbacks: list[OnDecision] = []
+        self._answer_callbacks: list[OnAnswer] = []
         self._stop_callbacks: list[OnStop] = []
         self._ready = asyncio.Event()
         self._reloaded = False
@@ -170,6 +191,10 @@ class WidgetView(RunView):
     def on_decision(self, callback: OnDecision) -> None:
         """Call `callback(id, decision)` for each click, on any thread; an id can come more than once."""
         self._decision_callbacks.append(callback)
+
+    def on_answer(self, callback: OnAnswer) -> None:
+        """Call `callback(id, answer)` for each answer to a question, on any thread; an id can come more than once."""
+        self._answer_callbacks.append(callback)
 
     def on_stop(self, callback: OnStop) -> None:
         """Call `callback` when the person presses Stop, on any thread."""
@@ -215,6 +240,10 @@ class WidgetView(RunView):
             if approval.state == 'superseded' and approval.id not in self._asked:
                 self._asked.add(approval.id)
                 print(*text.question_lines(approval), sep='\n', flush=True)
+        for question in state.questions:
+            if question.state == 'superseded' and question.id not in self._asked:
+                self._asked.add(question.id)
+                print(*text.choice_lines(question), sep='\n', flush=True)
 
     def close(self, state: RunState) -> None:
         """Show the final `state` and put static HTML and text in the widget's place."""
@@ -248,6 +277,7 @@ class WidgetView(RunView):
                 on_ready=lambda: self._hand_over(self._front_end_loaded),
                 on_resync=lambda: self._hand_over(self._send_snapshot),
                 on_decision=self._tell_decision,
+                on_answer=self._tell_answer,
                 on_stop=self._tell_stop,
             )
         except Exception:
@@ -258,6 +288,10 @@ class WidgetView(RunView):
     def _tell_decision(self, id: str, decision: ApprovalDecision) -> None:
         for tell in self._decision_callbacks:
             tell(id, decision)
+
+    def _tell_answer(self, id: str, answer: int | str) -> None:
+        for tell in self._answer_callbacks:
+            tell(id, answer)
 
     def _tell_stop(self) -> None:
         for tell in self._stop_callbacks:

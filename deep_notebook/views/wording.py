@@ -5,19 +5,24 @@ The live widget says the same in TypeScript; one table of cases checks both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from .run_shape import Approval, Phase, RunState, ToolStep, Usage
+from .run_shape import Approval, Phase, Question, RunState, Subagent, Todo, ToolStep, Usage
 
 __all__ = [
     'approval_words',
+    'asked_words',
     'cost_words',
     'elapsed_words',
     'files_words',
     'meta_words',
+    'own_plan_words',
     'phase_words',
     'plan_words',
+    'question_words',
     'seconds_words',
+    'subagent_words',
     'tokens_words',
     'work_words',
 ]
@@ -134,6 +139,41 @@ def approval_words(approval: Approval) -> str:
             return 'cancelled, the run ended first'
         case 'suspended':
             return 'waiting for %deep approve or %deep deny'
+
+
+def asked_words(approval: Approval) -> str:
+    """Return a question and what became of it, such as `Write report.md? · approved by you`."""
+    args = '' if approval.path else approval.args.split('\n', 1)[0]
+    what = ' '.join(filter(None, [approval.title, args]))
+    return f'{what} · {approval_words(approval)}'
+
+
+def question_words(question: Question) -> str:
+    """Return what became of a question, such as `you chose: 9090`."""
+    match question.state:
+        case 'pending':
+            return 'waiting for you'
+        case 'superseded':
+            return 'asked again elsewhere'
+        case 'answered':
+            chosen = any(choice.label == question.answer for choice in question.choices)
+            return f'you {"chose" if chosen else "answered"}: {question.answer}'
+        case 'unanswered':
+            return 'not answered'
+
+
+def subagent_words(child: Subagent, step: ToolStep) -> str:
+    """Return what is beside the name of a subagent: its task where `step` does not say it, and what it does."""
+    label = f'{child.id} in the background' if child.background else ''
+    told = '' if child.prompt == step.summary else child.prompt
+    return ' · '.join(filter(None, [label, told, child.line]))
+
+
+def own_plan_words(todos: Sequence[Todo]) -> str:
+    """Return the heading of a subagent's plan with what it is at, such as `Plan · 1 of 3 · Count the rows`."""
+    words = plan_words(sum(todo.status == 'completed' for todo in todos), len(todos))
+    now = next((todo.content for todo in todos if todo.status == 'in_progress'), None)
+    return f'{words} · {now}' if now else words
 
 
 def meta_words(state: RunState, *, times: bool = True) -> str:

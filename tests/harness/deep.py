@@ -9,7 +9,7 @@ from typing import Any
 from .comms import Comm
 from .kernels import Cell, CellResult, RealKernel
 
-__all__ = ['asked', 'decide', 'deep', 'front_end', 'run_deep', 'start_deep']
+__all__ = ['answer', 'asked', 'decide', 'deep', 'front_end', 'question', 'run_deep', 'start_deep']
 
 
 def deep(kernel: RealKernel, setup: str) -> None:
@@ -47,17 +47,41 @@ def asked(widget: Comm, *ids: str) -> None:
 
 
 def _open_questions(value: Any) -> Iterator[str]:
+    return (part['id'] for part in _parts(value) if part.get('state') == 'pending')
+
+
+def _parts(value: Any) -> Iterator[dict[str, Any]]:
+    """Every dict within `value`."""
     if isinstance(value, dict):
-        if value.get('state') == 'pending':
-            yield value['id']
+        yield value
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
-            yield from _open_questions(item)
+            yield from _parts(item)
 
 
 def decide(widget: Comm, id: str, verdict: str, **more: Any) -> None:
     """Press a button of a question in the widget."""
     widget.send(
         {'kind': 'decision', 'id': id, 'verdict': verdict, 'text': None, 'reason': None, 'scope': 'once', **more}
+    )
+
+
+def question(widget: Comm, text: str) -> dict[str, Any]:
+    """Wait until the widget has shown a question with this text as open, and return it."""
+    found: list[dict[str, Any]] = []
+
+    def is_there(_: object) -> bool:
+        found[:] = [it for it in _parts(widget.received) if it.get('text') == text and it.get('state') == 'pending']
+        return bool(found)
+
+    widget.wait_for(is_there)
+    return found[-1]
+
+
+def answer(widget: Comm, id: str, answer: int | str) -> None:
+    """Choose an option of a question, counted from 0, or answer in words of one's own."""
+    is_choice = isinstance(answer, int)
+    widget.send(
+        {'kind': 'answer', 'id': id, 'option': answer if is_choice else None, 'text': None if is_choice else answer}
     )

@@ -31,13 +31,13 @@ OPTIONS = [{'label': 'CSV'}, {'label': 'Parquet', 'description': 'smaller', 'rec
 class Person:
     """Deps with somebody who gives one answer."""
 
-    answer: str
+    answer: str | None
     asked: list[tuple[str, Sequence[AskOption]]] = field(default_factory=list)
     backend: Any = None
 
     @property
     def ask_user(self) -> AskUser:
-        async def ask(question: str, options: Sequence[AskOption]) -> str:
+        async def ask(question: str, options: Sequence[AskOption]) -> str | None:
             self.asked.append((question, options))
             return self.answer
 
@@ -68,6 +68,27 @@ async def test_the_person_is_asked_and_their_answer_comes_back(answer: str, told
                 {'label': 'Parquet', 'description': 'smaller', 'recommended': True},
             ],
         )
+    ]
+
+
+async def test_the_person_reads_what_was_asked_and_what_was_decided() -> None:
+    for deps, decided in ((Person('CSV'), 'CSV'), (None, 'Parquet, as nobody was here')):
+        played = await play([ask(OPTIONS)], capabilities=[PlanCapability()], deps=deps)
+        assert played.returns[0].metadata == {'summary': f'Which format? → {decided}'}
+
+
+async def test_an_answer_is_read_after_a_long_question_too() -> None:
+    call = ('ask_user', {'question': 'Which format ' * 50, 'options': OPTIONS})
+    played = await play([call], capabilities=[PlanCapability()], deps=Person('CSV'))
+    summary = played.returns[0].metadata['summary']
+    assert summary.endswith('… → CSV')
+    assert len(summary) < 90
+
+
+async def test_nobody_reached_after_all_is_nobody_there() -> None:
+    played = await play([ask(OPTIONS)], capabilities=[PlanCapability()], deps=Person(None))
+    assert played.texts == [
+        "Nobody is here to ask: go on with 'Parquet', which you recommend, and say that you assumed it."
     ]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalRequest
 from deep_notebook.kernel.approvals import ApprovalBroker
+from deep_notebook.kernel.person import Person
 from deep_notebook.kernel.runner import MainThread
 
 pytestmark = pytest.mark.anyio
@@ -27,6 +28,8 @@ class Buttons:
     def on_decision(self, callback: Callable[[str, ApprovalDecision], None]) -> None:
         self.press = callback
 
+    def on_answer(self, callback: Callable[[str, int | str], None]) -> None: ...
+
     def on_stop(self, callback: Callable[[], None]) -> None: ...
 
     async def wait_ready(self, timeout: float) -> bool:
@@ -35,7 +38,7 @@ class Buttons:
 
 def broker(buttons: Buttons, **options: object) -> ApprovalBroker:
     main = MainThread(lambda job: None, can_await=True)
-    return ApprovalBroker(main, source=buttons, can_input=False, **options)  # type: ignore[arg-type]
+    return ApprovalBroker(Person(main, source=buttons, can_input=False), **options)  # type: ignore[arg-type]
 
 
 async def test_a_click_that_comes_before_the_question_counts() -> None:

@@ -519,7 +519,7 @@ def test_thinking_is_bounded() -> None:
     assert len(state.thinking) == 20_000
 
 
-@pytest.mark.parametrize('name', ['waiting', 'done', 'stopped'])
+@pytest.mark.parametrize('name', ['waiting', 'done', 'stopped', 'delegated', 'asking'])
 def test_a_stored_state_is_read_back_unchanged(name: str) -> None:
     data = json.loads((STATES / f'{name}.json').read_text(encoding='utf-8'))
     assert to_json(from_json(data)) == data

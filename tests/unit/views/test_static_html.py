@@ -12,11 +12,23 @@ from typing import Any
 import pytest
 
 from deep_notebook.views import from_json, static_html
-from deep_notebook.views.run_state import Approval, FileChange, Image, ModelInfo, RunState, SayStep, Todo, ToolStep
+from deep_notebook.views.run_state import (
+    Approval,
+    Choice,
+    FileChange,
+    Image,
+    ModelInfo,
+    Question,
+    RunState,
+    SayStep,
+    Subagent,
+    Todo,
+    ToolStep,
+)
 from deep_notebook.views.static_html import render
 
 STATES = Path(__file__).parents[2] / 'fixtures' / 'run_states'
-NAMES = ['waiting', 'done', 'stopped']
+NAMES = ['waiting', 'done', 'stopped', 'delegated', 'asking']
 VOID = {'img', 'br', 'hr'}
 
 
@@ -106,7 +118,49 @@ def test_a_question_shows_its_diff_and_how_to_answer_later() -> None:
     assert 'Answer with %deep approve or %deep deny .' in page.visible
 
 
-@pytest.mark.parametrize('name', NAMES)
+def test_subagents_stand_below_the_call_that_gave_them_their_task() -> None:
+    page = Page(render(load('delegated')))
+    for said in (
+        '✓ task Check every number in report.md against sales.csv 0.1 s '
+        '◐ research t1 in the background · read_file · sales.csv · 240 lines Plan · 1 of 3 · Add the amounts up',
+        '✓ general The south has no entry for October. · 1 file changed +3',
+        '✓ general asked Write gaps.md? · approved by you',
+        '✗ general asked Run a command? command: git commit -am gaps · denied by you: "I commit myself"',
+        '✗ plotter ModelHTTPError: status_code: 503',
+        '? general asks Edit report.md? · waiting for you',
+    ):
+        assert said in page.visible
+    for folded in ('✓ Read report.md', 'write_file · new file · 3 lines', '+# Gaps'):
+        assert folded in page.text
+        assert folded not in page.visible
+
+
+def test_a_decision_is_kept_with_what_there_was_to_choose() -> None:
+    page = Page(render(load('asking')))
+    for said in (
+        '✓ ask_user Which format should the export have? → Parquet',
+        '✓ planner asked When may it stop? · you answered: on Sunday',
+        'Which port should the server use? It is named in config.yaml and in three tests. asked by planner '
+        '○ 9090 recommended Nothing else listens there. ○ 8081',
+    ):
+        assert said in page.visible
+    folded = '✓ Parquet recommended Smaller, keeps the types. ○ CSV Opens anywhere. you chose: Parquet'
+    assert folded in page.text
+    assert folded not in page.visible
+    done = Page(render(replace(load('asking'), phase='done', answer='Moved.')))
+    assert 'asked by planner ○' not in done.text, 'what is no longer asked'
+    assert 'Which format should the export have? → Parquet' in done.text
+
+
+def test_a_background_task_says_how_long_it_took() -> None:
+    [step, *_] = load('delegated').steps
+    assert isinstance(step, ToolStep)
+    ended = replace(step.subagents[0], status='done', line='All right.', seconds=75.0)
+    page = Page(render(RunState(steps=(replace(step, subagents=(ended,)),))))
+    assert '✓ research t1 in the background · All right. 1 min 15 s' in page.visible
+
+
+@pytest.mark.parametrize('name', ['waiting', 'done', 'stopped', 'delegated'])
 def test_each_line_of_a_diff_has_a_colour_that_a_sanitiser_keeps(name: str) -> None:
     html = render(load(name))
     assert re.findall(r'<span style="background-color: rgba\(46, 160, 67, 0.18\)">(\+.*)\n', html)
@@ -126,6 +180,8 @@ def test_a_failed_run_says_why_and_a_replay_says_so() -> None:
 
 def test_a_replayed_run_says_nothing_of_times_so_that_it_is_the_same_each_time() -> None:
     state = load('done')
+    ended = Subagent(id='t1', name='research', background=True, status='done', seconds=5.0)
+    state = replace(state, steps=(*state.steps, ToolStep(id='x', name='task', tool_class='read', subagents=(ended,))))
     again = replace(state, elapsed=99.0, steps=tuple(_slower(step) for step in state.steps))
     assert render(replace(state, banner='Replayed')) == render(replace(again, banner='Replayed'))
     assert render(state, times=False) == render(again, times=False)
@@ -133,7 +189,9 @@ def test_a_replayed_run_says_nothing_of_times_so_that_it_is_the_same_each_time()
 
 
 def _slower(step: Any) -> Any:
-    return replace(step, seconds=77.0) if isinstance(step, ToolStep) else step
+    if not isinstance(step, ToolStep):
+        return step
+    return replace(step, seconds=77.0, subagents=tuple(replace(child, seconds=77.0) for child in step.subagents))
 
 
 def test_pictures_are_seen_without_unfolding_anything() -> None:
@@ -191,6 +249,12 @@ def hostile(text: str) -> RunState:
             ToolStep(
                 id='1', name=text, tool_class='write', summary=text, args=f'{text}\n{text}', result=text, note=text,
                 status='failed', images=(Image(media_type=text, data=text),),
+                subagents=(
+                    Subagent(
+                        id=text, name=text, prompt=f'do {text}', line=text, background=True, seconds=1,
+                        todos=(Todo(id=text, content=text, status='in_progress'),), files=(FileChange(path=text),),
+                    ),
+                ),
             ),
         ),
         approvals=(
@@ -198,7 +262,18 @@ def hostile(text: str) -> RunState:
                 id='1', tool=text, tool_class='write', title=text, path=text, detail=text, diff=f'--- {text}\n+{text}',
                 args=text, asked_by=text, state='denied', reason=text, channel='widget',
             ),
+            Approval(
+                id='3', tool=text, tool_class='write', title=text, detail=text, args=text, asked_by=text, step='1',
+                state='denied', reason=text,
+            ),
             Approval(id='2', tool=text, tool_class='write', title=text, path=text, args=text, state='suspended'),
+        ),
+        questions=tuple(
+            Question(
+                id=text, text=text, choices=(Choice(label=text, description=text, recommended=True),), asked_by=text,
+                step=step, state=state, answer=text,
+            )
+            for step, state in (('1', 'answered'), (text, 'pending'))
         ),
         thinking=text, answer=text, files=(FileChange(path=text, added=1, removed=1, diff=f'@@ {text}\n-{text}'),),
         notice=text, error=text,

@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 
 from deep_notebook.views import from_json
 from deep_notebook.views.plain import plain, revealed
-from deep_notebook.views.run_state import Approval, ModelInfo, RunState, SayStep, Todo, ToolStep
+from deep_notebook.views.run_state import Approval, ModelInfo, RunState, SayStep, Subagent, Todo, ToolStep
 from deep_notebook.views.text import TextView, render
 
 STATES = Path(__file__).parents[2] / 'fixtures' / 'run_states'
@@ -66,6 +66,100 @@ I wrote `report.md` with the totals per region. North leads with 12,480; the lar
 1 file changed
   report.md  +5\
 """)
+
+
+def test_delegated() -> None:
+    assert render(load('delegated')) == snapshot("""\
+Waiting for you · claude-sonnet · 25.5k tokens · $0.09 of $0.50
+
+Plan · 1 of 2
+  ✓ Look for gaps
+  ◐ Check the report
+
+Work · 4 tools
+  ✓ task  Check every number in report.md against sales.csv
+      ◐ research  t1 in the background · read_file · sales.csv · 240 lines
+        Plan · 1 of 3 · Add the amounts up
+  ✓ task  Find the months in which a region has no sales
+      ✓ general  The south has no entry for October. · 1 file changed +3
+        Plan · 2 of 2
+      ✓ general asked  Write gaps.md? · approved by you
+      ✗ general asked  Run a command? command: git commit -am gaps · denied by you: "I commit myself"
+  ✗ task  Draw the sales per month
+      ✗ plotter  ModelHTTPError: status_code: 503
+  ◐ task  Bring report.md up to date
+      ◐ general  read_file · report.md · 9 lines
+      ? general asks  Edit report.md? · waiting for you
+
+? Edit report.md? [write] 1 line changed · asked by general
+    path: report.md
+    edits: [{"anchor":"4:1f","text":"| south | 9,310 |"}]
+    --- report.md
+    +++ report.md
+    @@ -3,3 +3,3 @@
+     | region | amount |
+    -| south | 9,130 |
+    +| south | 9,310 |
+
+1 file changed
+  gaps.md  +3\
+""")
+
+
+def test_asking() -> None:
+    assert render(load('asking')) == snapshot("""\
+Waiting for you · claude-sonnet · 10.5k tokens · $0.04
+
+Work · 2 tools
+  ✓ ask_user  Which format should the export have? → Parquet
+  ◐ task  Plan the move of the server
+      ◐ planner  ask_user · Which port should the server use?
+      ✓ planner asked  When may it stop? · you answered: on Sunday
+      ? planner asks  Which port should the server use? It is named in config.yaml and in three tests. · waiting for you
+
+? Which port should the server use?
+  It is named in config.yaml and in three tests. · asked by planner
+    1. 9090 (recommended) · Nothing else listens there.
+    2. 8081 · Next to the old one, which the tests still use: they would have to be changed in the same step.
+    3. Let the system pick one\
+""")
+
+
+def test_a_terminal_shows_a_question_once() -> None:
+    state = load('asking')
+    pieces = shown([RunState(), state, state, replace(state, elapsed=30.0)])
+    assert pieces[1].count('? Which port should the server use?') == 1
+    assert '    1. 9090 (recommended) · Nothing else listens there.' in pieces[1]
+    assert pieces[2:4] == ['', '']
+
+
+def test_a_terminal_hears_when_subagents_begin_and_end() -> None:
+    child = Subagent(id='t1', name='research', prompt='Find gaps')
+    step = ToolStep(id='c1', name='task', tool_class='read', summary='Find gaps', subagents=(child,))
+    busy = replace(step, subagents=(replace(child, line='read_file · a.csv'),))
+    ended = replace(step, subagents=(replace(child, status='done', line='None.', seconds=2.5),))
+    state = RunState(steps=(step,))
+    assert shown(
+        [
+            RunState(),
+            state,
+            replace(state, steps=(busy,)),
+            replace(state, steps=(ended,)),
+            replace(state, steps=(replace(ended, status='ok', seconds=2.5),)),
+        ]
+    )[1:5] == ['◐ research  Find gaps\n', '', '', '✓ task  Find gaps  2.5 s\n    ✓ research  None.\n']
+
+
+def test_a_terminal_hears_of_a_task_that_ends_after_its_step() -> None:
+    child = Subagent(id='t1', name='research', prompt='Find gaps', background=True)
+    step = ToolStep(id='c1', name='task', tool_class='read', summary='Find gaps', status='ok', subagents=(child,))
+    ended = replace(step, subagents=(replace(child, status='done', line='None.', seconds=2.5),))
+    pieces = shown([RunState(), RunState(steps=(step,)), RunState(steps=(ended,)), RunState(steps=(ended,))])
+    assert pieces[1:4] == [
+        '✓ task  Find gaps\n    ◐ research  t1 in the background\n',
+        '    ✓ research  t1 in the background · None.  2.5 s\n',
+        '',
+    ]
 
 
 def test_stopped() -> None:

@@ -263,7 +263,42 @@ async def test_a_click_becomes_a_decision(front_end: FrontEnd, click: Click) -> 
     assert heard == [('call_3', click.decision)]
 
 
+@pytest.mark.parametrize(
+    ('message', 'answer'),
+    [({'option': 0, 'text': None}, 0), ({'option': 2, 'text': None}, 2), ({'option': None, 'text': ' 80 '}, '80')],
+)
+async def test_a_click_becomes_an_answer(front_end: FrontEnd, message: dict[str, Any], answer: int | str) -> None:
+    heard: list[tuple[str, int | str]] = []
+    view = WidgetView()
+    view.on_answer(lambda id, answer: heard.append((id, answer)))
+    view.open(a_state('asking'))
+    front_end.send({'kind': 'answer', 'id': 'q3', **message})
+    assert heard == [('q3', answer)]
+
+
+async def test_a_question_that_input_asks_is_printed_where_nobody_has_the_widget(
+    front_end: FrontEnd, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view, state = WidgetView(), a_state('asking')
+    view.open(state)
+    view.update(state)
+    assert capsys.readouterr().out == ''
+    questions = (*state.questions[:2], replace(state.questions[2], state='superseded'))
+    for _ in range(2):
+        view.update(replace(state, questions=questions))
+    shown = capsys.readouterr().out
+    assert shown.startswith('? Which port should the server use?')
+    assert shown.count('    1. 9090 (recommended)') == 1
+
+
 MALFORMED: list[Any] = [
+    {'kind': 'answer', 'id': 'q3', 'option': None, 'text': None},
+    {'kind': 'answer', 'id': 'q3', 'option': None, 'text': '  '},
+    {'kind': 'answer', 'id': 'q3', 'option': 0, 'text': 'both'},
+    {'kind': 'answer', 'id': 'q3', 'option': -1, 'text': None},
+    {'kind': 'answer', 'id': 'q3', 'option': True, 'text': None},
+    {'kind': 'answer', 'id': 'q3', 'option': '0', 'text': None},
+    {'kind': 'answer', 'id': 3, 'option': 0, 'text': None},
     {'kind': 'decision', 'id': 'call_3', 'verdict': 'maybe'},
     {'kind': 'decision', 'id': 'call_3', 'verdict': 'approve', 'scope': 'everything'},
     {'kind': 'decision', 'id': 'call_3', 'verdict': 'approve', 'text': 7},
@@ -282,6 +317,7 @@ async def test_a_message_that_says_nothing_known_approves_nothing(
     heard: list[object] = []
     view = WidgetView()
     view.on_decision(lambda *decision: heard.append(decision))
+    view.on_answer(lambda *answer: heard.append(answer))
     view.on_stop(lambda: heard.append('stop'))
     view.open(a_state())
     front_end.send(message)

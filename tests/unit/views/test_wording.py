@@ -10,16 +10,20 @@ from typing import Any
 import pytest
 
 from deep_notebook.views import from_json
-from deep_notebook.views.run_state import Approval, RunState, Usage
+from deep_notebook.views.run_state import Approval, Choice, Question, RunState, Subagent, Todo, ToolStep, Usage
 from deep_notebook.views.wording import (
     approval_words,
+    asked_words,
     cost_words,
     elapsed_words,
     files_words,
     meta_words,
+    own_plan_words,
     phase_words,
     plan_words,
+    question_words,
     seconds_words,
+    subagent_words,
     tokens_words,
     work_words,
 )
@@ -48,6 +52,14 @@ WORDS: dict[str, Callable[[Any], str]] = {
     'files': files_words,
     'approval': lambda case: approval_words(
         Approval(id='1', tool='write_file', tool_class='write', title='Write?', **case)
+    ),
+    'asked': lambda case: asked_words(Approval(id='1', tool='write_file', tool_class='write', **case)),
+    'subagent': lambda case: subagent_words(
+        Subagent(name='research', **case[0]), ToolStep(id='1', name='task', tool_class='read', summary=case[1])
+    ),
+    'own_plan': lambda case: own_plan_words([Todo(**todo) for todo in case]),
+    'question': lambda case: question_words(
+        Question(id='1', text='Which?', **{**case, 'choices': tuple(Choice(**choice) for choice in case['choices'])})
     ),
     'meta': lambda name: meta_words(state(name)),
 }

@@ -1,4 +1,6 @@
 /** States to look at and to test with: the shared fixtures, and what they do not show. */
+import askingJson from '../../../../tests/fixtures/run_states/asking.json';
+import delegatedJson from '../../../../tests/fixtures/run_states/delegated.json';
 import doneJson from '../../../../tests/fixtures/run_states/done.json';
 import stoppedJson from '../../../../tests/fixtures/run_states/stopped.json';
 import waitingJson from '../../../../tests/fixtures/run_states/waiting.json';
@@ -6,6 +8,8 @@ import type { Approval, RunState, ToolStep } from '../src/protocol';
 
 export const done = doneJson as unknown as RunState;
 export const stopped = stoppedJson as unknown as RunState;
+export const asking = askingJson as unknown as RunState;
+export const delegated = delegatedJson as unknown as RunState;
 export const waiting = waitingJson as unknown as RunState;
 
 const [question] = waiting.approvals as [Approval];
@@ -137,5 +141,7 @@ export const all: Record<string, RunState> = {
   stopped,
   failed,
   suspended,
+  delegated,
+  asking,
   long,
 };

@@ -1,9 +1,9 @@
-import type { Approval, RunState } from './protocol';
+import type { RunState } from './protocol';
 
 /** The sentence that tells what has just happened, or `null` when nothing needs saying aloud. */
 export function announcement(before: RunState | null, after: RunState): string | null {
-  const asked = new Set((before?.approvals ?? []).filter(isPending).map(({ id }) => id));
-  const pending = after.approvals.filter(isPending);
+  const asked = new Set(before ? open(before).map(({ id }) => id) : []);
+  const pending = open(after);
   if (after.phase === 'waiting' && pending.some(({ id }) => !asked.has(id))) {
     const titles = pending.map(({ title }) => title).join(' ');
     return pending.length > 1
@@ -27,5 +27,7 @@ export function announcement(before: RunState | null, after: RunState): string |
   }
 }
 
-const isPending = ({ state }: Approval): boolean => state === 'pending';
+const open = ({ approvals, questions }: RunState): { id: string; title: string }[] =>
+  [...approvals, ...questions.map(question => ({ ...question, title: question.text }))].filter(isPending);
+const isPending = ({ state }: { state: string }): boolean => state === 'pending';
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';

@@ -23,6 +23,22 @@ export interface SayStep {
   text: string;
 }
 
+/** One task that a tool call gave to a subagent. */
+export interface Subagent {
+  id: string;
+  name: string;
+  prompt: string;
+  /** It goes on after the call has returned. */
+  background: boolean;
+  status: 'running' | 'done' | 'failed' | 'cancelled';
+  /** What it does now, or how it ended. */
+  line: string;
+  todos: Todo[];
+  seconds: number | null;
+  /** Without the diffs: those are with the run's own files. */
+  files: ChangedFile[];
+}
+
 export interface ToolStep {
   kind: 'tool';
   id: string;
@@ -36,6 +52,7 @@ export interface ToolStep {
   seconds: number | null;
   note: string | null;
   images: { media_type: string; data: string }[];
+  subagents: Subagent[];
 }
 
 export type Step = SayStep | ToolStep;
@@ -52,9 +69,30 @@ export interface Approval {
   args: string;
   editable: { name: string; text: string } | null;
   asked_by: string;
+  /** The step whose subagent asks; `null` when it is the step with the question's own id. */
+  step: string | null;
   state: 'pending' | 'approved' | 'edited' | 'denied' | 'superseded' | 'cancelled' | 'suspended';
   reason: string | null;
   channel: string | null;
+}
+
+/** One answer that the person can pick. */
+export interface Choice {
+  label: string;
+  description: string;
+  recommended: boolean;
+}
+
+/** One decision that the person is asked for. */
+export interface Question {
+  id: string;
+  text: string;
+  choices: Choice[];
+  asked_by: string;
+  /** The step that asks, itself or through a subagent. */
+  step: string | null;
+  state: 'pending' | 'superseded' | 'answered' | 'unanswered';
+  answer: string | null;
 }
 
 export interface ChangedFile {
@@ -78,6 +116,7 @@ export interface RunState {
   todos: Todo[];
   steps: Step[];
   approvals: Approval[];
+  questions: Question[];
   thinking: string;
   answer: string;
   files: ChangedFile[];
@@ -113,7 +152,15 @@ export interface DecisionMessage {
   scope: 'once' | 'tool' | 'path';
 }
 
-export type ToKernel = { kind: 'ready' | 'resync' | 'stop' } | DecisionMessage;
+/** The number of a choice, counted from 0, or words of the person's own. */
+export interface AnswerMessage {
+  kind: 'answer';
+  id: string;
+  option: number | null;
+  text: string | null;
+}
+
+export type ToKernel = { kind: 'ready' | 'resync' | 'stop' } | DecisionMessage | AnswerMessage;
 
 /** What the host gives a widget: anywidget's model, as far as it is used here. */
 export interface HostModel {

@@ -1,11 +1,19 @@
 import { announcement } from './announce';
 import { applyOps, DeltaError } from './delta';
-import { type DecisionMessage, type FromKernel, type HostModel, isLive, type Patch, type RunState } from './protocol';
+import {
+  type AnswerMessage,
+  type DecisionMessage,
+  type FromKernel,
+  type HostModel,
+  isLive,
+  type Patch,
+  type RunState,
+} from './protocol';
 
 /** `silent`: the kernel answered before and does not now. `lost`: it never answered, or the line to it is cut. */
 export type Connection = 'connecting' | 'live' | 'silent' | 'lost';
 
-/** What the person is typing into one approval. Kept here, because a view may be torn down while scrolling. */
+/** What the person is typing into one approval or question. Kept here, because a view may be torn down while scrolling. */
 export interface Draft {
   mode: 'ask' | 'edit' | 'deny' | 'scope';
   text: string | null;
@@ -13,7 +21,7 @@ export interface Draft {
 }
 
 export interface Sent {
-  message: DecisionMessage;
+  message: DecisionMessage | AnswerMessage;
   /** The kernel should have answered by now. */
   late: boolean;
 }
@@ -95,26 +103,21 @@ export class RunStore {
     verdict: DecisionMessage['verdict'],
     more: Partial<Pick<DecisionMessage, 'text' | 'reason' | 'scope'>> = {},
   ): void {
-    if (!this.canAct || this.#sent.has(id)) return;
-    const message: DecisionMessage = {
-      kind: 'decision',
-      id,
-      verdict,
-      text: null,
-      reason: null,
-      scope: 'once',
-      ...more,
-    };
-    this.#sent.set(id, { message, late: false });
-    this.#sendDecision(message);
+    this.#sendOnce({ kind: 'decision', id, verdict, text: null, reason: null, scope: 'once', ...more });
+  }
+
+  /** Sends the answer to one question, once: the number of a choice, counted from 0, or the person's own words. */
+  answer(id: string, answer: number | string): void {
+    const isChoice = typeof answer === 'number';
+    this.#sendOnce({ kind: 'answer', id, option: isChoice ? answer : null, text: isChoice ? null : answer });
   }
 
   /** Sends the same answer again, when no reaction came. The kernel takes only the first. */
-  decideAgain(id: string): void {
+  sendAgain(id: string): void {
     const sent = this.#sent.get(id);
     if (!sent?.late || !this.canAct) return;
-    this.#sent.set(id, { ...sent, late: false });
-    this.#sendDecision(sent.message);
+    this.#sent.delete(id);
+    this.#sendOnce(sent.message);
   }
 
   stop(): void {
@@ -128,7 +131,9 @@ export class RunStore {
     this.#changed();
   }
 
-  #sendDecision(message: DecisionMessage): void {
+  #sendOnce(message: Sent['message']): void {
+    if (!this.canAct || this.#sent.has(message.id)) return;
+    this.#sent.set(message.id, { message, late: false });
     this.#send(message);
     this.#after(`decision ${message.id}`, TIMES.decision, () => {
       const sent = this.#sent.get(message.id);
@@ -202,7 +207,8 @@ export class RunStore {
     const previous = this.state;
     this.state = state;
     if (previous?.elapsed !== state.elapsed || previous.phase !== state.phase) this.#elapsedAt = performance.now();
-    const pending = new Set(state.approvals.filter(({ state }) => state === 'pending').map(({ id }) => id));
+    const asked = [...state.approvals, ...state.questions];
+    const pending = new Set(asked.filter(({ state }) => state === 'pending').map(({ id }) => id));
     for (const id of this.#sent.keys()) {
       if (pending.has(id)) continue;
       this.#sent.delete(id);

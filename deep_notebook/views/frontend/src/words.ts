@@ -1,4 +1,4 @@
-import type { Approval, RunState, Usage } from './protocol';
+import type { Approval, Question, RunState, Subagent, Todo, ToolStep, Usage } from './protocol';
 
 const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
@@ -105,4 +105,41 @@ export function approval({ state, reason, channel }: Pick<Approval, 'state' | 'r
     case 'suspended':
       return 'waiting for %deep approve or %deep deny';
   }
+}
+
+/** A question and what became of it: `Write report.md? · approved by you`. */
+export function asked(question: Pick<Approval, 'title' | 'path' | 'args' | 'state' | 'reason' | 'channel'>): string {
+  const args = question.path ? '' : (question.args.split('\n', 1)[0] ?? '');
+  return `${[question.title, args].filter(Boolean).join(' ')} · ${approval(question)}`;
+}
+
+/** What became of a question: `you chose: 9090`. */
+export function question({ state, answer, choices }: Pick<Question, 'state' | 'answer' | 'choices'>): string {
+  switch (state) {
+    case 'pending':
+      return 'waiting for you';
+    case 'superseded':
+      return 'asked again elsewhere';
+    case 'answered':
+      return `you ${choices.some(({ label }) => label === answer) ? 'chose' : 'answered'}: ${answer}`;
+    case 'unanswered':
+      return 'not answered';
+  }
+}
+
+/** What is beside the name of a subagent: its task where the step does not say it, and what it does. */
+export function subagent(
+  child: Pick<Subagent, 'id' | 'background' | 'prompt' | 'line'>,
+  step: Pick<ToolStep, 'summary'>,
+): string {
+  const label = child.background ? `${child.id} in the background` : '';
+  const told = child.prompt === step.summary ? '' : child.prompt;
+  return [label, told, child.line].filter(Boolean).join(' · ');
+}
+
+/** The heading of a subagent's plan with what it is at: `Plan · 1 of 3 · Count the rows`. */
+export function ownPlan(todos: Pick<Todo, 'content' | 'status'>[]): string {
+  const done = todos.filter(({ status }) => status === 'completed').length;
+  const now = todos.find(({ status }) => status === 'in_progress');
+  return [plan(done, todos.length), now?.content].filter(Boolean).join(' · ');
 }

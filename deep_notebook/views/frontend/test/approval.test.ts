@@ -35,7 +35,7 @@ test('questions are answered apart', async () => {
   await click('Deny');
   await click('Approve', 0);
   assert.deepEqual(
-    model.of('decision').map(message => 'id' in message && [message.id, message.verdict, message.reason]),
+    model.of('decision').map(message => message.kind === 'decision' && [message.id, message.verdict, message.reason]),
     [
       ['call_4', 'deny', 'not now'],
       ['call_3', 'approve', null],

@@ -89,11 +89,11 @@ test('an answer is sent once, however often it is given', () => {
 test('an answer that nobody took can be sent again, unchanged', () => {
   const { model, store } = open();
   store.decide('call_3', 'deny', { reason: 'no' });
-  store.decideAgain('call_3');
+  store.sendAgain('call_3');
   assert.equal(model.of('decision').length, 1);
   pass(TIMES.decision);
   assert.equal(store.sent('call_3')?.late, true);
-  store.decideAgain('call_3');
+  store.sendAgain('call_3');
   const [first, second] = model.of('decision');
   assert.deepEqual(first, second);
 });

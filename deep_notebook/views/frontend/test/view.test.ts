@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import axe from 'axe-core';
 import { act } from 'preact/test-utils';
 import { FakeModel } from '../dev/model';
-import { all, done, failed, long, questions, running, starting, stopped, waiting } from '../dev/states';
+import { all, delegated, done, failed, long, questions, running, starting, stopped, waiting } from '../dev/states';
 import widget from '../src/index';
 import type { RunState } from '../src/protocol';
 import { closing, show } from './show';
@@ -26,6 +26,53 @@ test('a waiting run shows plan, work and the question, in this order', async () 
   }
   assert.equal(el.querySelector('.dn-title code')?.textContent, 'report.md');
   assert.equal(el.querySelectorAll('ins').length, 5);
+});
+
+/** The text of the rows below a step, as it is read. */
+const below = (el: HTMLElement, step: number): (string | undefined)[] =>
+  [...(el.querySelectorAll('.dn-log > .dn-tool')[step]?.querySelectorAll('.dn-below > li') ?? [])].map(row =>
+    [...row.querySelectorAll('b, .dn-what, .dn-unseen, .dn-under')].map(part => part.textContent?.trim()).join(' '),
+  );
+
+test('what subagents do stands below the step that gave them their task, also after it has returned', async () => {
+  const { el } = await show(delegated);
+  assert.equal(el.querySelectorAll('.dn-log > .dn-tool').length, 4);
+  assert.match(below(el, 0)[0] ?? '', /^research t1 in the background · read_file · sales.csv · 240 lines \(running\)/);
+  assert.match(below(el, 0)[0] ?? '', /Plan · 1 of 3 · Add the amounts up/);
+  assert.deepEqual(below(el, 1).slice(1), [
+    'general asked Write gaps.md? · approved by you (approved)',
+    'general asked Run a command? command: git commit -am gaps · denied by you: "I commit myself" (denied)',
+  ]);
+  assert.match(below(el, 1)[0] ?? '', /^general The south has no entry for October. \(done\) 1 file changed\+3/);
+  assert.deepEqual(below(el, 2), ['plotter ModelHTTPError: status_code: 503 (failed)']);
+});
+
+test('a question of a subagent has its buttons with the others, under its own name', async () => {
+  const { model, el, click } = await show(delegated);
+  assert.deepEqual(below(el, 3)[1], 'general asks Edit report.md? · waiting for you (pending)');
+  assert.match(el.querySelector('.dn-ask')?.textContent ?? '', /asked by general/);
+  await click('Approve');
+  assert.deepEqual(
+    model.of('decision').map(message => 'id' in message && message.id),
+    ['t4:call_2'],
+  );
+});
+
+test('a patch moves one subagent on', async () => {
+  const { model, el } = await show(delegated);
+  await act(() =>
+    model.tell({
+      kind: 'patch',
+      seq: 1,
+      ops: [
+        ['set', ['steps', 0, 'subagents', 0, 'status'], 'done'],
+        ['set', ['steps', 0, 'subagents', 0, 'line'], 'All right.'],
+        ['set', ['steps', 0, 'subagents', 0, 'seconds'], 75],
+      ],
+    }),
+  );
+  assert.match(below(el, 0)[0] ?? '', /^research t1 in the background · All right. \(done\)/);
+  assert.equal(el.querySelector('.dn-below .dn-time')?.textContent, '1 min 15 s');
 });
 
 test('a finished run shows the answer first and folds the work away', async () => {
@@ -192,7 +239,29 @@ test('what the tools say is text', async () => {
     error: evil,
     model: { ...waiting.model, label: evil },
     todos: [{ id: '1', content: evil, status: 'pending' }],
-    steps: [{ ...step, name: evil, summary: evil, args: evil, result: evil, note: evil }],
+    steps: [
+      {
+        ...step,
+        name: evil,
+        summary: evil,
+        args: evil,
+        result: evil,
+        note: evil,
+        subagents: [
+          {
+            id: evil,
+            name: evil,
+            prompt: evil,
+            background: true,
+            status: 'running',
+            line: evil,
+            todos: [{ id: '1', content: evil, status: 'in_progress' }],
+            seconds: null,
+            files: [{ path: evil, added: 1, removed: 0, diff: evil }],
+          },
+        ],
+      },
+    ],
     approvals: [{ ...question, title: evil, path: evil, detail: evil, diff: evil, args: evil, asked_by: evil }],
     files: [{ path: evil, added: 1, removed: 1, diff: evil }],
     thinking: evil,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Approval, RunState, Usage } from '../src/protocol';
+import type { Approval, Question, RunState, Subagent, Todo, Usage } from '../src/protocol';
 import * as words from '../src/words';
 import { fixture } from './fixtures';
 
@@ -19,6 +19,10 @@ interface Wording {
   work: Case<[number, number | null]>[];
   files: Case<number>[];
   approval: Case<Pick<Approval, 'state' | 'reason' | 'channel'>>[];
+  asked: Case<Pick<Approval, 'title' | 'path' | 'args' | 'state' | 'reason' | 'channel'>>[];
+  subagent: Case<[Pick<Subagent, 'id' | 'background' | 'prompt' | 'line'>, string]>[];
+  own_plan: Case<Todo[]>[];
+  question: Case<Pick<Question, 'state' | 'answer' | 'choices'>>[];
   meta: Case<string>[];
 }
 
@@ -35,6 +39,10 @@ const SPEAKERS: { [K in keyof Wording]: (input: Wording[K][number]['input']) => 
   work: ([tools, total]) => words.work(tools, total),
   files: words.files,
   approval: words.approval,
+  asked: words.asked,
+  subagent: ([child, summary]) => words.subagent(child, { summary }),
+  own_plan: words.ownPlan,
+  question: words.question,
   meta: name => words.meta(state(name), state(name).elapsed).join(' · '),
 };
 

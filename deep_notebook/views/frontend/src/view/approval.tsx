@@ -1,8 +1,9 @@
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { revealed } from '../plain';
 import type { Approval } from '../protocol';
-import type { RunStore } from '../store';
+import type { RunStore, Sent } from '../store';
 import * as words from '../words';
+import { Card } from './card';
 import { Button, Diff, Output, OWN_KEYS, OWN_TEXT, useUniqueId } from './parts';
 
 interface Props {
@@ -22,20 +23,9 @@ interface FormProps extends Props {
 export function ApprovalCard({ approval: asked, store }: Props) {
   const approval = useMemo(() => shownInFull(asked), [asked]);
   const card = useRef<HTMLElement>(null);
-  const sent = store.sent(approval.id);
   const titleId = useUniqueId();
-
-  // Leaving must not drop the keyboard's place: a control that is gone hands the focus to the run.
-  useLayoutEffect(() => {
-    const run = card.current?.closest<HTMLElement>('.dn-run');
-    const element = card.current;
-    return () => {
-      if (element?.contains(document.activeElement)) run?.focus({ preventScroll: true });
-    };
-  }, []);
-
   return (
-    <article class="dn-ask" ref={card} tabIndex={-1} aria-labelledby={titleId}>
+    <Card id={approval.id} {...{ card, store, titleId }}>
       <div class="dn-row">
         <span class="dn-title" id={titleId}>
           <Title approval={approval} />
@@ -64,13 +54,7 @@ export function ApprovalCard({ approval: asked, store }: Props) {
       ) : (
         <div class="dn-muted">{words.approval(approval)}</div>
       )}
-      {sent?.late && (
-        <div class="dn-row dn-late">
-          <span>The kernel has not taken the answer yet.</span>
-          <Button onClick={() => store.decideAgain(approval.id)}>Send again</Button>
-        </div>
-      )}
-    </article>
+    </Card>
   );
 }
 
@@ -139,7 +123,7 @@ function Answer({ approval, store, focusCard }: Props & { focusCard: () => void 
             Deny…
           </Button>
         </span>
-        {sent && <span class="dn-muted">{sent.message.verdict === 'approve' ? 'approval' : 'denial'} sent…</span>}
+        {sent && <span class="dn-muted">{sentWords(sent)}</span>}
         <span class="dn-grow" />
         <span data-opens="scope">
           <Button
@@ -158,6 +142,9 @@ function Answer({ approval, store, focusCard }: Props & { focusCard: () => void 
     </>
   );
 }
+
+const sentWords = ({ message }: Sent): string =>
+  message.kind === 'decision' && message.verdict === 'approve' ? 'approval sent…' : 'denial sent…';
 
 function Scope({ approval: { tool, path }, disabled, decide, back }: Omit<FormProps, 'store'>) {
   return (

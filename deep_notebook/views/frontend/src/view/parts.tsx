@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { ansiToHtml, hasAnsi } from '../ansi';
 import { type DiffLine, parseDiff } from '../diff';
 import { settled } from '../plain';
+import type { ChangedFile } from '../protocol';
 import { Html } from './html';
 
 /** Keeps a host's shortcuts (JupyterLab's through Lumino) from acting on keys pressed in a control. */
@@ -106,3 +107,18 @@ export function Section({ label, kind, children }: { label: string; kind: string
 export function Words({ text }: { text: string }) {
   return <>{text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
 }
+
+/** How many lines were added to files and removed from them. */
+export function Counts({ files }: { files: ChangedFile[] }) {
+  const added = sum(files.map(file => file.added));
+  const removed = sum(files.map(file => file.removed));
+  return (
+    <code>
+      {added > 0 && <span class="dn-good">+{added}</span>}
+      {added > 0 && removed > 0 && ' '}
+      {removed > 0 && <span class="dn-bad">−{removed}</span>}
+    </code>
+  );
+}
+
+export const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0);

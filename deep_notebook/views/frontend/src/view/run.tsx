@@ -4,9 +4,11 @@ import type { RunStore } from '../store';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
 import { ApprovalCard } from './approval';
+import { Plan } from './below';
 import { Markdown } from './html';
-import { Button, Diff, Section, Toggle, Words } from './parts';
-import { Log, Plan } from './work';
+import { Button, Counts, Diff, Section, sum, Toggle, Words } from './parts';
+import { QuestionCard } from './question';
+import { Log } from './work';
 
 interface Props {
   store: RunStore;
@@ -107,7 +109,7 @@ function Progress({ state, typesetter, folded }: ProgressProps) {
   const plan = useFold(!folded);
   const work = useFold(!folded);
   const diffs = useFold(false);
-  const { todos, steps, approvals, thinking, files } = state;
+  const { todos, steps, thinking, files } = state;
   const completed = todos.filter(({ status }) => status === 'completed').length;
   const parts = [
     todos.length > 0 && {
@@ -118,7 +120,7 @@ function Progress({ state, typesetter, folded }: ProgressProps) {
     (steps.length > 0 || thinking !== '') && {
       kind: 'work',
       toggle: <Toggle {...work}>{workTitle(steps)}</Toggle>,
-      body: work.open && <Log {...{ steps, approvals, thinking, typesetter }} />,
+      body: work.open && <Log {...{ state, typesetter }} />,
     },
     files.length > 0 && {
       kind: 'changes',
@@ -160,7 +162,7 @@ function FilesToggle({ files, fold }: { files: ChangedFile[]; fold: Fold }) {
       <span class="dn-muted" title={paths}>
         {words.files(files.length)}
       </span>
-      <Counts added={sum(files.map(({ added }) => added))} removed={sum(files.map(({ removed }) => removed))} />
+      <Counts files={files} />
       <Button kind="quiet" expanded={fold.open} onClick={fold.onToggle}>
         {fold.open ? 'Hide diff' : 'View diff'}
       </Button>
@@ -171,38 +173,33 @@ function FilesToggle({ files, fold }: { files: ChangedFile[]; fold: Fold }) {
 function Diffs({ files }: { files: ChangedFile[] }) {
   return (
     <>
-      {files.map(({ path, diff, added, removed }) => (
-        <div key={path}>
+      {files.map(file => (
+        <div key={file.path}>
           <div class="dn-row">
-            <code>{path}</code>
-            <Counts added={added} removed={removed} />
+            <code>{file.path}</code>
+            <Counts files={[file]} />
           </div>
-          {diff && <Diff diff={diff} label={`Change of ${path}`} />}
+          {file.diff && <Diff diff={file.diff} label={`Change of ${file.path}`} />}
         </div>
       ))}
     </>
   );
 }
 
-function Counts({ added, removed }: { added: number; removed: number }) {
-  return (
-    <code>
-      {added > 0 && <span class="dn-good">+{added}</span>}
-      {added > 0 && removed > 0 && ' '}
-      {removed > 0 && <span class="dn-bad">−{removed}</span>}
-    </code>
-  );
-}
-
 function Questions({ store, state }: { store: RunStore; state: RunState }) {
   const open = isLive(state.phase) ? ['pending', 'superseded'] : ['suspended'];
-  const asked = state.approvals.filter(approval => open.includes(approval.state));
-  if (!asked.length) return null;
+  const approvals = state.approvals.filter(approval => open.includes(approval.state));
+  const questions = state.questions.filter(question => open.includes(question.state));
+  const count = approvals.length + questions.length;
+  if (!count) return null;
   return (
-    <Section label={asked.length > 1 ? `${asked.length} questions for you` : 'A question for you'} kind="asks">
-      {asked.length > 1 && <div class="dn-heading">{asked.length} questions, each with its own answer</div>}
-      {asked.map(approval => (
+    <Section label={count > 1 ? `${count} questions for you` : 'A question for you'} kind="asks">
+      {count > 1 && <div class="dn-heading">{count} questions, each with its own answer</div>}
+      {approvals.map(approval => (
         <ApprovalCard key={approval.id} approval={approval} store={store} />
+      ))}
+      {questions.map(question => (
+        <QuestionCard key={question.id} question={question} store={store} />
       ))}
     </Section>
   );
@@ -240,5 +237,3 @@ function useTick(running: boolean): void {
     return () => clearInterval(timer);
   }, [running]);
 }
-
-const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0);

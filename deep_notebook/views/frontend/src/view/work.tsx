@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Approval, Step, Todo, ToolStep } from '../protocol';
+import type { Approval, Question, RunState, ToolStep } from '../protocol';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
+import { Below, QuestionDetails, Row } from './below';
 import { Markdown } from './html';
 import { Button, Diff, Output, OWN_KEYS } from './parts';
 
 const STEPS_SHOWN = 60;
-const TODO_MARKS: Record<Todo['status'], string> = { completed: '✓', in_progress: '◐', pending: '○', blocked: '⊘' };
 const TOOL_MARKS: Record<ToolStep['status'], string> = {
   ok: '✓',
   running: '◌',
@@ -18,30 +18,13 @@ const TOOL_MARKS: Record<ToolStep['status'], string> = {
 };
 const IMAGE = /^image\/(?:png|jpeg|gif|webp|svg\+xml)$/;
 
-export function Plan({ todos }: { todos: Todo[] }) {
-  return (
-    <ul class="dn-todos">
-      {todos.map(({ id, content, status }) => (
-        <li key={id} class={`dn-${status}`}>
-          <span class="dn-mark" aria-hidden="true">
-            {TODO_MARKS[status]}
-          </span>
-          <span class="dn-todo">{content}</span>
-          <span class={status === 'blocked' ? 'dn-muted' : 'dn-unseen'}> ({status.replace('_', ' ')})</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 interface LogProps {
-  steps: Step[];
-  approvals: Approval[];
-  thinking: string;
+  state: RunState;
   typesetter: Typesetter | null;
 }
 
-export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
+export function Log({ state, typesetter }: LogProps) {
+  const { steps, thinking } = state;
   const [all, setAll] = useState(false);
   const skipped = all ? 0 : Math.max(0, steps.length - STEPS_SHOWN);
   return (
@@ -58,7 +41,7 @@ export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
               <Markdown text={step.text} typesetter={typesetter} />
             </li>
           ) : (
-            <ToolRow key={step.id} step={step} approval={approvals.find(({ id }) => id === step.id)} />
+            <ToolRow key={step.id} step={step} state={state} />
           ),
         )}
       </ul>
@@ -67,35 +50,49 @@ export function Log({ steps, approvals, thinking, typesetter }: LogProps) {
   );
 }
 
-function ToolRow({ step, approval }: { step: ToolStep; approval: Approval | undefined }) {
+function ToolRow({ step, state }: { step: ToolStep; state: RunState }) {
   const [open, setOpen] = useState(false);
   const images = step.images.filter(({ media_type }) => IMAGE.test(media_type));
+  const approval = state.approvals.find(({ id }) => id === step.id);
+  const asked = state.questions.filter(question => question.step === step.id);
+  const question = step.subagents.length ? undefined : asked[0];
   return (
     <li class={`dn-tool dn-${step.status}`}>
       <details open={open} onToggle={event => setOpen(event.currentTarget.open)}>
         <summary {...OWN_KEYS}>
-          <span class="dn-mark" aria-hidden="true">
-            {TOOL_MARKS[step.status]}
-          </span>
-          <b>{step.name}</b>
-          <span class="dn-what">
+          <Row
+            mark={TOOL_MARKS[step.status]}
+            name={step.name}
+            status={step.status}
+            time={step.status === 'running' ? '…' : words.seconds(step.seconds)}
+          >
             {step.summary && <code title={step.summary}>{step.summary}</code>}
             {step.summary && step.note && ' · '}
             {step.note && <span class="dn-note">{step.note}</span>}
-          </span>
-          <span class="dn-unseen"> ({step.status})</span>
-          <span class="dn-time">{step.status === 'running' ? '…' : words.seconds(step.seconds)}</span>
+          </Row>
         </summary>
-        {open && <ToolDetails step={step} approval={approval} />}
+        {open && <ToolDetails {...{ step, approval, question }} />}
       </details>
       {images.map(({ media_type, data }, index) => (
         <img key={index} src={`data:${media_type};base64,${data}`} alt={`Output ${index + 1} of ${step.name}`} />
       ))}
+      <Below
+        step={step}
+        approvals={state.approvals.filter(approval => approval.step === step.id)}
+        questions={question ? [] : asked}
+      />
     </li>
   );
 }
 
-function ToolDetails({ step, approval }: { step: ToolStep; approval: Approval | undefined }) {
+interface DetailsProps {
+  step: ToolStep;
+  approval: Approval | undefined;
+  question: Question | undefined;
+}
+
+function ToolDetails({ step, approval, question }: DetailsProps) {
+  if (question) return <QuestionDetails question={question} />;
   return (
     <div class="dn-details">
       {approval && approval.state !== 'pending' && <p class="dn-muted">{capital(words.approval(approval))}</p>}
