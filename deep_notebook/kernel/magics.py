@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import math
 import os
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +18,7 @@ from . import completion
 from .environment import front_end
 from .options import APPROVE_MODES, parse_options
 from .transformer import transform
+from .warm_up import warm_up
 
 if TYPE_CHECKING:
     from .cells import DeepCells
@@ -178,7 +178,7 @@ def _usage_errors(shell: Any) -> Iterator[None]:
 
 
 def load(shell: Any) -> None:
-    """Register the magics, the transformer and the completion in `shell`; warm the agent up in the background."""
+    """Register the magics, the transformer and the completion in `shell`; warm the agent up when the kernel is idle."""
     if isinstance(_loaded(shell), DeepMagics):
         return
     magics = DeepMagics(shell)
@@ -187,7 +187,7 @@ def load(shell: Any) -> None:
     for name in _SHELL_CALLS:
         setattr(shell, name, getattr(magics, name))
     completion.install(shell)
-    threading.Thread(target=_warm_up, name='deep-warm-up', daemon=True).start()
+    warm_up()
 
 
 _SHELL_CALLS = ('run_deep_cell', 'run_deep_line', 'refuse_deep_cell')
@@ -214,9 +214,3 @@ def unload(shell: Any) -> None:
 def _loaded(shell: Any) -> DeepMagics | None:
     found = shell.magics_manager.registry.get(DeepMagics.__name__)
     return found if isinstance(found, DeepMagics) else None
-
-
-def _warm_up() -> None:
-    # A failure is shown where it matters, in the cell that needs the agent.
-    with contextlib.suppress(Exception):
-        importlib.import_module('.cells', __package__)

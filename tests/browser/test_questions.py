@@ -13,8 +13,6 @@ from harness.lab_deep import DEEP, LOAD, ask, run_view
 from harness.lab_fixtures import OpenNotebook
 
 SETUP = """
-from harness.extended import extend
-extend()
 ports = [
     dict(label='9090', description='Nothing else listens there.', recommended=True),
     dict(label='8081', description='Next to the old one, which the tests still use: so they have to change too.'),

@@ -13,8 +13,6 @@ from harness.lab_deep import DEEP, ask, run_view
 
 SETUP = """
 from harness.cast import Cast
-from harness.extended import extend
-extend()
 def task(description, **more):
     return ('task', dict(description=description, **more))
 def plan(*status):

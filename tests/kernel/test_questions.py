@@ -12,9 +12,7 @@ from harness.kernels import RealKernel
 
 TEXT = 'Which port?'
 SETUP = """
-from harness.extended import extend
 from harness.cast import Cast
-extend()
 seen = []
 ports = [dict(label='9090', description='free', recommended=True), dict(label='8081')]
 def ask(question='Which port?', options=ports):
@@ -34,7 +32,7 @@ def text_of(result: object) -> str:
 )
 def test_a_click_answers_and_the_saved_cell_shows_both(kernel: RealKernel, chosen: int | str, told: str) -> None:
     deep(kernel, SETUP)
-    cell = start_deep(kernel, '', 'Move it.')
+    cell = start_deep(kernel, '', 'Ask me, then move it.')
     widget = front_end(cell)
     shown = question(widget, TEXT)
     assert (shown['asked_by'], [choice['label'] for choice in shown['choices']]) == ('main', ['9090', '8081'])
@@ -49,7 +47,7 @@ def test_a_click_answers_and_the_saved_cell_shows_both(kernel: RealKernel, chose
 
 def test_the_first_of_two_answers_counts_and_the_second_answers_nothing_else(kernel: RealKernel) -> None:
     deep(kernel, f'{SETUP}\nmodel = script(ask(), ask("When?", [dict(label="now"), dict(label="later")]), told)')
-    cell = start_deep(kernel, '', 'Move it.')
+    cell = start_deep(kernel, '', 'Ask me, then move it.')
     widget = front_end(cell)
     first = question(widget, TEXT)['id']
     answer(widget, first, 0)
@@ -67,14 +65,14 @@ def test_the_first_of_two_answers_counts_and_the_second_answers_nothing_else(ker
 def test_a_front_end_without_widgets_is_asked_by_input(kernel: RealKernel, typed: str, told: str) -> None:
     deep(kernel, SETUP)
     kernel.run('%config DeepMagics.ready_timeout = 0.1')
-    result = kernel.run('%%deep -m model\nMove it.', stdin=[typed])
+    result = kernel.run('%%deep -m model\nAsk me, then move it.', stdin=[typed])
     assert told in text_of(result)
     assert '? Which port? · asked by main\n    1. 9090 (recommended) · free\n    2. 8081\n' in result.stdout
 
 
 def test_without_a_person_the_recommended_option_is_taken(kernel: RealKernel) -> None:
     deep(kernel, SETUP)
-    result = run_deep(kernel, '', 'Move it.', allow_stdin=False)
+    result = run_deep(kernel, '', 'Ask me, then move it.', allow_stdin=False)
     assert result.status == 'ok'
     assert "go on with '9090', which you recommend" in text_of(result)
     assert 'Which port? → 9090, as nobody was here' in text_of(result)
@@ -82,9 +80,9 @@ def test_without_a_person_the_recommended_option_is_taken(kernel: RealKernel) ->
 
 def test_whether_somebody_is_there_is_found_out_for_each_run(kernel: RealKernel) -> None:
     deep(kernel, SETUP)
-    run_deep(kernel, '', 'Move it.', allow_stdin=False)
+    run_deep(kernel, '', 'Ask me, then move it.', allow_stdin=False)
     kernel.run('model = script(ask(), told)')
-    cell = start_deep(kernel, '--new', 'Move it.')
+    cell = start_deep(kernel, '--new', 'Ask me, then move it.')
     widget = front_end(cell)
     answer(widget, question(widget, TEXT)['id'], 1)
     assert 'The person chose: 8081' in text_of(cell.result())
@@ -95,12 +93,12 @@ def test_a_run_that_waits_can_be_stopped(kernel: RealKernel, way: str) -> None:
     deep(kernel, SETUP)
     if way == 'input':
         kernel.run('%config DeepMagics.ready_timeout = 0.1')
-        cell = kernel.start('%%deep -m model\nMove it.', stop_on_error=False)
+        cell = kernel.start('%%deep -m model\nAsk me, then move it.', stop_on_error=False)
         cell.wait_for_input()
         at = kernel.interrupt()
         cell.wait_for(lambda _: cell.done)
     else:
-        cell = start_deep(kernel, '', 'Move it.', stop_on_error=False)
+        cell = start_deep(kernel, '', 'Ask me, then move it.', stop_on_error=False)
         widget = front_end(cell)
         question(widget, TEXT)
         at = time.monotonic()
@@ -120,7 +118,7 @@ def test_a_run_that_waits_can_be_stopped(kernel: RealKernel, way: str) -> None:
 
 def test_the_time_that_a_question_waits_is_not_the_runs(kernel: RealKernel) -> None:
     deep(kernel, SETUP)
-    cell = start_deep(kernel, '--timeout 1', 'Move it.')
+    cell = start_deep(kernel, '--timeout 1', 'Ask me, then move it.')
     widget = front_end(cell)
     shown = question(widget, TEXT)
     waited_until = time.monotonic() + 1.5
