@@ -60,7 +60,7 @@ PIN_ipykernel74 := ipykernel~=7.4.0
 .venvs/%/.ready: pyproject.toml | $(READY)
 	@echo 'Setting up .venvs/$*'
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venvs/$*
-	@$(BIN)/uv pip install --quiet --python .venvs/$* --editable '.[local]' '$(PIN_$*)'
+	@$(BIN)/uv pip install --quiet --python .venvs/$* --editable '.[local,mcp]' '$(PIN_$*)'
 	@touch $@
 
 clean: ## remove everything that was built or installed here (pulled models stay: deep-notebook model remove)

@@ -15,9 +15,10 @@ from . import commands
 from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
 from .prompt import prompt_of
+from .requests import CellSide, RunLimits, RunRequest
 from .run import Outcome
 from .runner import AgentThread, MainThread, is_within_run, run_awaited, run_blocking
-from .session import CellSide, NotebookSession, RunLimits, RunRequest
+from .session import NotebookSession
 from .views import choose_view
 
 if TYPE_CHECKING:

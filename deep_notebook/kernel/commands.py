@@ -19,7 +19,7 @@ from . import agent_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
-from .session import Answer
+from .requests import Answer
 
 if TYPE_CHECKING:
     from .cells import DeepCells

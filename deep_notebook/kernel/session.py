@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import UsageLimitExceeded
@@ -23,7 +23,6 @@ from ..agent import build_agent
 from ..capabilities.approvals import (
     ApprovalDecision,
     ApprovalGate,
-    ApprovalMode,
     ApprovalRequest,
     requests_of,
     results_of,
@@ -38,18 +37,17 @@ from ..models.resolve import ResolvedModel, resolve_model
 from ..options import Settled, settle
 from ..store import SessionStore
 from ..store.runs import RecordingUse, RunRecord, RunTerms
-from ..views import RunView
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
 from .answering import Answering, live, recorded, recording_key, replayed
 from .approvals import ApprovalBroker
-from .person import DecisionSource, Person
+from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
+from .requests import Answer, CellSide, RunLimits, RunRequest
 from .run import Outcome, Run, RunInput, resumed
-from .runner import MainThread
 
-__all__ = ['Answer', 'CellSide', 'NotebookSession', 'RunLimits', 'RunRequest']
+__all__ = ['NotebookSession']
 
 FRESH_KERNEL = (
     'Note: the kernel was restarted since the last turn. All variables and imports are gone; files are still there.'
@@ -58,60 +56,6 @@ FRESH_KERNEL = (
 
 DEFAULT_MAX_REQUESTS = 50
 """Requests to the model in one run, where neither the person nor the model sets a limit."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunLimits:
-    """How far a run may go; `None` is no limit of the person's."""
-
-    approve: ApprovalMode
-    max_requests: int | None = None
-    timeout: float | None = None
-    """Seconds of work."""
-    budget: Decimal | None = None
-    """US dollars."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """One `%%deep` cell, its options settled."""
-
-    prompt: str
-    model: str | None
-    model_source: str | None
-    """The environment variable that names the model, if one does."""
-    limits: RunLimits
-    new: bool
-    into: str | None
-    """The variable for the answer."""
-    replay: str | None
-    record: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What the person says to a suspended run.
-
-    `numbers` are the waiting calls that the answer is for, counted from 1; none means all of them.
-    """
-
-    verdict: Literal['approve', 'deny', 'ask']
-    numbers: Sequence[int] = ()
-    reason: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellSide:
-    """What a run needs from the cell that started it."""
-
-    shell: Any
-    main: MainThread
-    view: RunView
-    source: DecisionSource | None
-    """The view, if it has buttons."""
-    can_input: bool
-    ready_timeout: float
-    """Seconds."""
 
 
 @dataclass(eq=False)

@@ -1,0 +1,69 @@
+"""What a cell asks of the session, and what the session needs from the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from ..capabilities.approvals import ApprovalMode
+from ..views import RunView
+from .person import DecisionSource
+from .runner import MainThread
+
+__all__ = ['Answer', 'CellSide', 'RunLimits', 'RunRequest']
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How far a run may go; `None` is no limit of the person's."""
+
+    approve: ApprovalMode
+    max_requests: int | None = None
+    timeout: float | None = None
+    """Seconds of work."""
+    budget: Decimal | None = None
+    """US dollars."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """One `%%deep` cell, its options settled."""
+
+    prompt: str
+    model: str | None
+    model_source: str | None
+    """The environment variable that names the model, if one does."""
+    limits: RunLimits
+    new: bool
+    into: str | None
+    """The variable for the answer."""
+    replay: str | None
+    record: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the person says to a suspended run.
+
+    `numbers` are the waiting calls that the answer is for, counted from 1; none means all of them.
+    """
+
+    verdict: Literal['approve', 'deny', 'ask']
+    numbers: Sequence[int] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellSide:
+    """What a run needs from the cell that started it."""
+
+    shell: Any
+    main: MainThread
+    view: RunView
+    source: DecisionSource | None
+    """The view, if it has buttons."""
+    can_input: bool
+    ready_timeout: float
+    """Seconds."""
