@@ -14,6 +14,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .agent import create_deep_agent
     from .capabilities.approvals import ApprovalGate
+    from .capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware, CheckpointToolset
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
     )
     from .capabilities.todos import Todo, Todos
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
-    from .errors import DeepNotebookError, UsageError
+    from .errors import DeepNotebookError, RewindRequested, UsageError
+    from .store.checkpoint_files import FileCheckpointStore
+    from .store.checkpoint_sqlite import SqliteCheckpointStore
+    from .store.checkpoints import Checkpoint, CheckpointStore, InMemoryCheckpointStore, fork_from_checkpoint
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -53,22 +57,30 @@ _HOMES = {
     'BackendProtocol': 'workspaces',
     'BackendSkillScriptExecutor': 'capabilities.skills',
     'BackendSkillsDirectory': 'capabilities.skills',
+    'Checkpoint': 'store.checkpoints',
+    'CheckpointCapability': 'capabilities.checkpoints',
+    'CheckpointMiddleware': 'capabilities.checkpoints',
+    'CheckpointStore': 'store.checkpoints',
+    'CheckpointToolset': 'capabilities.checkpoints',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextToolset': 'capabilities.context_files',
     'DeepAgentDeps': 'deps',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
+    'FileCheckpointStore': 'store.checkpoint_files',
     'Filesystem': 'capabilities.filesystem',
     'Hook': 'capabilities.hooks',
     'HookEvent': 'capabilities.hooks',
     'HookInput': 'capabilities.hooks',
     'HookResult': 'capabilities.hooks',
     'HooksCapability': 'capabilities.hooks',
+    'InMemoryCheckpointStore': 'store.checkpoints',
     'KernelWorkspace': 'workspaces',
     'LocalSkillScriptExecutor': 'capabilities.skills',
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
     'PlanCapability': 'capabilities.plan',
+    'RewindRequested': 'errors',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
     'SecurityHooks': 'capabilities.security_hooks',
@@ -79,6 +91,7 @@ _HOMES = {
     'SkillsCapability': 'capabilities.skills',
     'SkillsDirectory': 'capabilities.skills',
     'SkillsToolset': 'capabilities.skills',
+    'SqliteCheckpointStore': 'store.checkpoint_sqlite',
     'StateBackend': 'workspaces',
     'SubAgentCapability': 'capabilities.subagents',
     'SubAgentConfig': 'capabilities.subagents',
@@ -91,6 +104,7 @@ _HOMES = {
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'fork_from_checkpoint': 'store.checkpoints',
 }
 
 __all__ = [
@@ -100,22 +114,30 @@ __all__ = [
     'BackendProtocol',
     'BackendSkillScriptExecutor',
     'BackendSkillsDirectory',
+    'Checkpoint',
+    'CheckpointCapability',
+    'CheckpointMiddleware',
+    'CheckpointStore',
+    'CheckpointToolset',
     'ContextFilesCapability',
     'ContextToolset',
     'DeepAgentDeps',
     'DeepNotebookError',
     'DynamicAgentRegistry',
+    'FileCheckpointStore',
     'Filesystem',
     'Hook',
     'HookEvent',
     'HookInput',
     'HookResult',
     'HooksCapability',
+    'InMemoryCheckpointStore',
     'KernelWorkspace',
     'LocalSkillScriptExecutor',
     'MemoryCapability',
     'OutputStyle',
     'PlanCapability',
+    'RewindRequested',
     'RunPython',
     'SandboxProtocol',
     'SecurityHooks',
@@ -126,6 +148,7 @@ __all__ = [
     'SkillsCapability',
     'SkillsDirectory',
     'SkillsToolset',
+    'SqliteCheckpointStore',
     'StateBackend',
     'SubAgentCapability',
     'SubAgentConfig',
@@ -139,6 +162,7 @@ __all__ = [
     'create_default_deps',
     'create_plan_toolset',
     'create_subagent_toolset',
+    'fork_from_checkpoint',
     'load_ipython_extension',
     'unload_ipython_extension',
 ]

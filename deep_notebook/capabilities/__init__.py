@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
+from .checkpoints import CheckpointCapability, CheckpointMiddleware
 from .context_files import ContextFilesCapability
 from .filesystem import Filesystem
 from .hooks import HooksCapability
@@ -21,6 +22,8 @@ from .todos import Todos
 __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
+    'CheckpointCapability',
+    'CheckpointMiddleware',
     'ContextFilesCapability',
     'Filesystem',
     'HooksCapability',
@@ -42,6 +45,8 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'subagents': SubAgentCapability,
     'memory': MemoryCapability,
     'context_files': ContextFilesCapability,
+    'checkpoints': CheckpointCapability,
+    'checkpoint_saving': CheckpointMiddleware,
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
     'approvals': ApprovalGate,
