@@ -36,8 +36,8 @@ from ..store.checkpoints import (
     CheckpointStore,
     CheckpointSummary,
     InMemoryCheckpointStore,
-    prune_automatic,
     restored_messages,
+    save_automatic,
     summaries_of,
 )
 from .approvals import PREVIEW, Preview
@@ -127,8 +127,7 @@ class CheckpointMiddleware(AbstractCapability[AgentDepsT]):
             turn = self._turns_before + ctx.run_step - 1
             metadata = {'automatic': True, **({} if tool is None else {'last_tool': tool})}
             checkpoint = _checkpoint(ctx, f'auto-{turn}', turn, ctx.messages, metadata, self.annotate)
-            await self.store.save(checkpoint)
-            await prune_automatic(self.store, self.max_checkpoints)
+            await save_automatic(self.store, checkpoint, self.max_checkpoints)
         return request_context
 
 

@@ -11,8 +11,8 @@ from .checkpoints import (
     InMemoryCheckpointStore,
     SummarisingCheckpointStore,
     fork_from_checkpoint,
-    prune_automatic,
     restored_messages,
+    save_automatic,
     summaries_of,
 )
 from .messages import dump_message, load_message
@@ -34,8 +34,8 @@ __all__ = [
     'dump_message',
     'fork_from_checkpoint',
     'load_message',
-    'prune_automatic',
     'restored_messages',
+    'save_automatic',
     'session_path',
     'summaries_of',
 ]

@@ -16,7 +16,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -91,26 +91,16 @@ class FileCheckpointStore:
     async def save(self, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint; one with the same id is replaced and keeps its place."""
         messages = list(checkpoint.messages)
+        await self._run(lambda: self._put(checkpoint, messages))
+
+    async def save_automatic(self, checkpoint: Checkpoint, keep: int) -> None:
+        """Keep an automatic checkpoint, and forget all automatic ones but the latest `keep`."""
+        messages = list(checkpoint.messages)
 
         def work() -> None:
-            known = self._put_messages(messages)
-            path = self._path(checkpoint.id)
-            present = self._read(path) if path.exists() else None
-            self._saved = max(time.time_ns(), self._saved + 1)
-            header = {
-                'format': _FORMAT,
-                'id': utf8(checkpoint.id),
-                'label': utf8(checkpoint.label),
-                'turn': checkpoint.turn,
-                'message_count': len(messages),
-                'created_at': checkpoint.created_at.isoformat(),
-                'saved': self._saved if present is None else present.saved,
-                'metadata': checkpoint.metadata,
-            }
-            first = utf8(json.dumps(header, ensure_ascii=False, default=repr))
-            _write(path, '\n'.join([first, *(place.digest for place in known), '']))
-            self._known = known
-            self._problems.pop(path, None)
+            self._put(checkpoint, messages)
+            for old in oldest_automatic([file.summary for file in self._files()], keep):
+                self._path(old.id).unlink(missing_ok=True)
 
         await self._run(work)
 
@@ -165,15 +155,6 @@ class FileCheckpointStore:
 
         return await self._run(work)
 
-    async def prune(self, keep: int) -> None:
-        """Forget all automatic checkpoints but the latest `keep`."""
-
-        def work() -> None:
-            for summary in oldest_automatic([file.summary for file in self._files()], keep):
-                self._path(summary.id).unlink(missing_ok=True)
-
-        await self._run(work)
-
     async def count(self) -> int:
         """Return how many there are."""
         return await self._run(lambda: len(self._files()))
@@ -185,9 +166,9 @@ class FileCheckpointStore:
             for file in self._files():
                 file.path.unlink(missing_ok=True)
             for directory in (self.directory, self._messages):
-                for path in _entries(directory):
-                    if _DRAFT.fullmatch(path.name) or (directory == self._messages and _OURS.fullmatch(path.name)):
-                        path.unlink(missing_ok=True)
+                for name in _names(directory):
+                    if _DRAFT.fullmatch(name) or (directory == self._messages and _OURS.fullmatch(name)):
+                        (directory / name).unlink(missing_ok=True)
             self._known = []
 
         await self._run(work)
@@ -206,10 +187,30 @@ class FileCheckpointStore:
     def _path(self, checkpoint_id: str) -> Path:
         return self.directory / f'{_digest(utf8(checkpoint_id))}.json'
 
+    def _put(self, checkpoint: Checkpoint, messages: list[ModelMessage]) -> None:
+        known = self._put_messages(messages)
+        path = self._path(checkpoint.id)
+        present = self._read(path) if path.exists() else None
+        self._saved = max(time.time_ns(), self._saved + 1)
+        header = {
+            'format': _FORMAT,
+            'id': utf8(checkpoint.id),
+            'label': utf8(checkpoint.label),
+            'turn': checkpoint.turn,
+            'message_count': len(messages),
+            'created_at': checkpoint.created_at.isoformat(),
+            'saved': self._saved if present is None else present.saved,
+            'metadata': checkpoint.metadata,
+        }
+        first = utf8(json.dumps(header, ensure_ascii=False, default=repr))
+        _write(path, '\n'.join([first, *(place.digest for place in known), '']))
+        self._known = known
+        self._problems.pop(path, None)
+
     def _put_messages(self, messages: list[ModelMessage]) -> list[_Known]:
         """Write what is not there yet of `messages`, and return each with its digest."""
         self._messages.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = {path.name for path in _entries(self._messages)}
+        there = set(_names(self._messages))
         places: list[_Known] = []
         for position, message in enumerate(messages):
             before = self._known[position] if position < len(self._known) else None
@@ -231,10 +232,11 @@ class FileCheckpointStore:
     def _files(self) -> list[_File]:
         """Return the checkpoints that can be read, oldest first."""
         found: list[_File] = []
-        for path in _entries(self.directory):
-            if path == self._messages or path.name.startswith('.'):
+        for name in _names(self.directory):
+            path = self.directory / name
+            if path == self._messages or name.startswith('.'):
                 continue
-            if not _OURS.fullmatch(path.name):
+            if not _OURS.fullmatch(name):
                 self._report(path, 'is not a checkpoint')
             elif (file := self._read(path)) is not None:
                 found.append(file)
@@ -306,9 +308,9 @@ class FileCheckpointStore:
             _LOGGER.warning('%s %s; it is skipped.', path, reason)
 
 
-def _entries(directory: Path) -> Iterable[Path]:
+def _names(directory: Path) -> list[str]:
     try:
-        return list(directory.iterdir())
+        return os.listdir(directory)
     except FileNotFoundError:
         return []
 

@@ -9,8 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from pydantic_ai.messages import ModelMessage
+
 from .checkpoints import Checkpoint, CheckpointSummary
-from .histories import Place, load_histories, put_history, shared_places
+from .histories import History, load_histories, put_history
 from .messages import utf8
 from .session import SessionStore
 
@@ -28,8 +30,8 @@ class SqliteCheckpointStore:
 
     To save one costs what is new in its history since the last save, however many there are; what is saved survives
     a kill and a power cut. `list_all` loads every message of every checkpoint: `summaries` is for lists. Both are
-    about the whole file, all its conversations and branches; `prune` is about the current conversation, so that two
-    kernels on one notebook do not remove each other's.
+    about the whole file, all its conversations and branches; `save_automatic` counts and forgets those of the current
+    conversation, so that two kernels on one notebook do not remove each other's.
 
     Messages must not be changed once they are saved, other than the last of a history.
 
@@ -38,7 +40,7 @@ class SqliteCheckpointStore:
 
     def __init__(self, session: SessionStore) -> None:
         self.session = session
-        self._recent: list[list[Place]] = []
+        self._recent: list[History] = []
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -52,37 +54,26 @@ class SqliteCheckpointStore:
     async def save(self, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint; one with the same id is replaced and keeps its place."""
         messages = list(checkpoint.messages)
-        values = {
-            'id': utf8(checkpoint.id),
-            'label': utf8(checkpoint.label),
-            'turn': checkpoint.turn,
-            'message_count': len(messages),
-            'created': checkpoint.created_at.isoformat(),
-            'automatic': checkpoint.automatic,
-            'metadata': utf8(json.dumps(checkpoint.metadata, ensure_ascii=False, default=repr)),
-        }
+        await self._save(lambda connection: self._put(connection, checkpoint, messages))
 
-        def work(connection: sqlite3.Connection) -> list[Place]:
-            known = max(self._recent, key=lambda places: shared_places(places, messages), default=[])
-            places = put_history(connection, known, messages)
+    async def save_automatic(self, checkpoint: Checkpoint, keep: int) -> None:
+        """Keep an automatic checkpoint, and forget all automatic ones of the conversation but the latest `keep`."""
+        messages = list(checkpoint.messages)
+
+        def work(connection: sqlite3.Connection) -> History:
+            history = self._put(connection, checkpoint, messages)
             connection.execute(
                 """
-                INSERT INTO checkpoints
-                    (id, conversation, label, turn, history, message_count, created, automatic, metadata)
-                VALUES (:id, :conversation, :label, :turn, :history, :message_count, :created, :automatic, :metadata)
-                ON CONFLICT (id) DO UPDATE SET label = excluded.label, turn = excluded.turn,
-                    history = excluded.history, message_count = excluded.message_count, created = excluded.created,
-                    automatic = excluded.automatic, metadata = excluded.metadata
+                DELETE FROM checkpoints WHERE automatic AND conversation = :conversation AND number <= (
+                    SELECT number FROM checkpoints WHERE automatic AND conversation = :conversation
+                    ORDER BY number DESC LIMIT 1 OFFSET :keep
+                )
                 """,
-                {
-                    **values,
-                    'conversation': self.session.current_conversation,
-                    'history': places[-1].node if places else 0,
-                },
+                {'conversation': self.session.current_conversation, 'keep': keep},
             )
-            return places
+            return history
 
-        await self.session.database.run(work, committed=self._remember, durable=True)
+        await self._save(work)
 
     async def get(self, checkpoint_id: str) -> Checkpoint | None:
         """Return the checkpoint with an id, or `None`."""
@@ -94,14 +85,13 @@ class SqliteCheckpointStore:
 
     async def list_all(self) -> list[Checkpoint]:
         """Return all checkpoints with their messages, oldest first; `summaries` is much cheaper."""
-        return await self._run(lambda connection: _load(connection, 'true ORDER BY number')[0])
+        return await self._run(lambda connection: self._load(connection, 'true ORDER BY number')[0])
 
     async def summaries(self) -> list[CheckpointSummary]:
         """Return all checkpoints without their messages, oldest first."""
 
         def work(connection: sqlite3.Connection) -> list[CheckpointSummary]:
-            rows = connection.execute(f'SELECT {_SUMMARY} FROM checkpoints ORDER BY number')
-            return [_summary(row) for row in rows]
+            return _summaries(connection.execute(f'SELECT {_SUMMARY} FROM checkpoints ORDER BY number').fetchall())
 
         return await self._run(work)
 
@@ -115,26 +105,12 @@ class SqliteCheckpointStore:
         """Forget the oldest checkpoint and return it, or `None` if there is none."""
 
         def work(connection: sqlite3.Connection) -> Checkpoint | None:
-            found, _ = _load(connection, 'true ORDER BY number LIMIT 1')
+            found, _ = self._load(connection, 'true ORDER BY number LIMIT 1')
             for checkpoint in found:
                 connection.execute('DELETE FROM checkpoints WHERE id = ?', (checkpoint.id,))
             return found[0] if found else None
 
         return await self._run(work)
-
-    async def prune(self, keep: int) -> None:
-        """Forget all automatic checkpoints of the current conversation but the latest `keep`."""
-        await self._run(
-            lambda connection: connection.execute(
-                """
-                DELETE FROM checkpoints WHERE automatic AND conversation = :conversation AND number <= (
-                    SELECT number FROM checkpoints WHERE automatic AND conversation = :conversation
-                    ORDER BY number DESC LIMIT 1 OFFSET :keep
-                )
-                """,
-                {'conversation': self.session.current_conversation, 'keep': keep},
-            )
-        )
 
     async def count(self) -> int:
         """Return how many there are."""
@@ -150,48 +126,80 @@ class SqliteCheckpointStore:
         await self._run(lambda connection: connection.execute('DELETE FROM checkpoints'))
 
     async def _first(self, condition: str, parameter: str) -> Checkpoint | None:
-        def work(connection: sqlite3.Connection) -> tuple[list[Checkpoint], list[list[Place]]]:
-            return _load(connection, f'{condition} LIMIT 1', parameter)
+        def work(connection: sqlite3.Connection) -> tuple[list[Checkpoint], list[History]]:
+            return self._load(connection, f'{condition} LIMIT 1', parameter)
 
-        def committed(result: tuple[list[Checkpoint], list[list[Place]]]) -> None:
+        def committed(result: tuple[list[Checkpoint], list[History]]) -> None:
             # What continues from here is known by its objects, as if it had been saved from here.
-            for places in result[1]:
-                self._remember(places)
+            for history in result[1]:
+                self._remember(history)
 
         found, _ = await self.session.database.run(work, committed=committed)
         return found[0] if found else None
 
+    async def _save(self, work: Callable[[sqlite3.Connection], History]) -> None:
+        await self.session.database.run(work, committed=self._remember, durable=True)
+
+    def _put(self, connection: sqlite3.Connection, checkpoint: Checkpoint, messages: list[ModelMessage]) -> History:
+        known = max(self._recent, key=lambda recent: recent.shared(messages), default=History())
+        history = put_history(connection, known, messages)
+        connection.execute(
+            """
+            INSERT INTO checkpoints
+                (id, conversation, label, turn, history, message_count, created, automatic, metadata)
+            VALUES (:id, :conversation, :label, :turn, :history, :message_count, :created, :automatic, :metadata)
+            ON CONFLICT (id) DO UPDATE SET label = excluded.label, turn = excluded.turn,
+                history = excluded.history, message_count = excluded.message_count, created = excluded.created,
+                automatic = excluded.automatic, metadata = excluded.metadata
+            """,
+            {
+                'id': utf8(checkpoint.id),
+                'conversation': self.session.current_conversation,
+                'label': utf8(checkpoint.label),
+                'turn': checkpoint.turn,
+                'history': history.node,
+                'message_count': len(messages),
+                'created': checkpoint.created_at.isoformat(),
+                'automatic': checkpoint.automatic,
+                'metadata': utf8(json.dumps(checkpoint.metadata, ensure_ascii=False, default=repr)),
+            },
+        )
+        return history
+
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self.session.database.run(work)
 
-    def _remember(self, places: list[Place]) -> None:
+    def _load(
+        self, connection: sqlite3.Connection, condition: str, *parameters: Any
+    ) -> tuple[list[Checkpoint], list[History]]:
+        """Return the checkpoints for which the SQL `condition` holds, and their histories."""
+        query = f'SELECT {_SUMMARY}, history FROM checkpoints WHERE {condition}'
+        rows = connection.execute(query, parameters).fetchall()
+        histories = load_histories(connection, (row[-1] for row in rows), self._recent)
+        found = [histories[row[-1]] for row in rows]
+        return list(map(_checkpoint, _summaries(rows), found)), found
+
+    def _remember(self, history: History) -> None:
         """Remember a stored history; one that it continues is forgotten."""
-        messages = [place.message for place in places]
-        others = [known for known in self._recent if shared_places(known, messages) < len(known)]
-        self._recent = [places, *others][:_REMEMBERED]
+        others = [known for known in self._recent if known.shared(history.messages) < len(known.messages)]
+        self._recent = [history, *others][:_REMEMBERED]
 
 
-def _load(
-    connection: sqlite3.Connection, condition: str, *parameters: Any
-) -> tuple[list[Checkpoint], list[list[Place]]]:
-    """Return the checkpoints for which the SQL `condition` holds, and the places of their messages."""
-    query = f'SELECT {_SUMMARY}, history FROM checkpoints WHERE {condition}'
-    rows = connection.execute(query, parameters).fetchall()
-    histories = load_histories(connection, (row[-1] for row in rows))
-    places = [histories[row[-1]] for row in rows]
-    return [_checkpoint(row[:-1], found) for row, found in zip(rows, places, strict=True)], places
-
-
-def _checkpoint(row: tuple[Any, ...], places: Sequence[Place]) -> Checkpoint:
-    checkpoint, label, turn, message_count, created, metadata = row
-    messages = [place.message for place in places]
+def _checkpoint(summary: CheckpointSummary, history: History) -> Checkpoint:
     return Checkpoint(
-        checkpoint, label, turn, messages, message_count, datetime.fromisoformat(created), json.loads(metadata)
+        summary.id,
+        summary.label,
+        summary.turn,
+        list(history.messages),
+        summary.message_count,
+        summary.created_at,
+        summary.metadata,
     )
 
 
-def _summary(row: tuple[Any, ...]) -> CheckpointSummary:
-    checkpoint, label, turn, message_count, created, metadata = row
-    return CheckpointSummary(
-        checkpoint, label, turn, message_count, datetime.fromisoformat(created), json.loads(metadata)
-    )
+def _summaries(rows: Sequence[tuple[Any, ...]]) -> list[CheckpointSummary]:
+    metadata = json.loads(f'[{",".join(row[5] for row in rows)}]')
+    return [
+        CheckpointSummary(id, label, turn, message_count, datetime.fromisoformat(created), known)
+        for (id, label, turn, message_count, created, *_), known in zip(rows, metadata, strict=True)
+    ]

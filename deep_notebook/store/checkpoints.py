@@ -1,7 +1,8 @@
 """Checkpoints: what a conversation was at one point, and where they are kept.
 
-A `CheckpointStore` keeps them. Those of this package also answer `summaries`, a list that loads no messages, and
-`prune`, which removes the oldest automatic ones; `summaries_of` and `prune_automatic` do the same with any store.
+A `CheckpointStore` keeps them. Those of this package are also `SummarisingCheckpointStore`s: they list checkpoints
+without loading messages, and keep a number of automatic ones in one step. `summaries_of` and `save_automatic` do the
+same with any store.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic_ai.messages import ModelMessage, repair_messages
 
@@ -23,17 +24,16 @@ __all__ = [
     'SummarisingCheckpointStore',
     'fork_from_checkpoint',
     'oldest_automatic',
-    'prune_automatic',
     'restored_messages',
+    'save_automatic',
     'summaries_of',
 ]
 
 AUTOMATIC = 'automatic'
-"""The key of `metadata` that is true in a checkpoint nobody asked for; only such are pruned."""
+"""The key of `metadata` that is true in a checkpoint nobody asked for."""
 
 
-@dataclass(frozen=True)
-class CheckpointSummary:
+class CheckpointSummary(NamedTuple):
     """A checkpoint without its messages."""
 
     id: str
@@ -45,7 +45,7 @@ class CheckpointSummary:
 
     @property
     def automatic(self) -> bool:
-        """Whether it may be pruned."""
+        """Whether nobody asked for it: only such are forgotten when there are many."""
         return self.metadata.get(AUTOMATIC) is True
 
 
@@ -73,7 +73,7 @@ class Checkpoint:
 
     @property
     def automatic(self) -> bool:
-        """Whether it may be pruned."""
+        """Whether nobody asked for it: only such are forgotten when there are many."""
         return self.metadata.get(AUTOMATIC) is True
 
     def summary(self) -> CheckpointSummary:
@@ -128,8 +128,8 @@ class SummarisingCheckpointStore(Protocol):
         """Return all checkpoints without their messages, oldest first."""
         ...
 
-    async def prune(self, keep: int) -> None:
-        """Forget all automatic checkpoints but the latest `keep`; others are spared and not counted."""
+    async def save_automatic(self, checkpoint: Checkpoint, keep: int) -> None:
+        """Keep an automatic checkpoint, and forget all automatic ones but the latest `keep`, 1 or more."""
         ...
 
 
@@ -140,13 +140,17 @@ async def summaries_of(store: CheckpointStore) -> list[CheckpointSummary]:
     return [checkpoint.summary() for checkpoint in await store.list_all()]
 
 
-async def prune_automatic(store: CheckpointStore, keep: int) -> None:
-    """Forget the automatic checkpoints of a store but the latest `keep`."""
+async def save_automatic(store: CheckpointStore, checkpoint: Checkpoint, keep: int) -> None:
+    """Keep an automatic checkpoint, and forget all automatic ones but the latest `keep`, 1 or more.
+
+    Checkpoints that someone asked for are spared and not counted.
+    """
     if isinstance(store, SummarisingCheckpointStore):
-        await store.prune(keep)
+        await store.save_automatic(checkpoint, keep)
         return
-    for checkpoint in oldest_automatic(await store.list_all(), keep):
-        await store.remove(checkpoint.id)
+    await store.save(checkpoint)
+    for old in oldest_automatic(await store.list_all(), keep):
+        await store.remove(old.id)
 
 
 async def fork_from_checkpoint(store: CheckpointStore, checkpoint_id: str) -> list[ModelMessage]:
@@ -205,10 +209,11 @@ class InMemoryCheckpointStore:
         oldest = next(iter(self._checkpoints), None)
         return None if oldest is None else self._checkpoints.pop(oldest)
 
-    async def prune(self, keep: int) -> None:
-        """Forget all automatic checkpoints but the latest `keep`."""
-        for checkpoint in oldest_automatic(self._checkpoints.values(), keep):
-            del self._checkpoints[checkpoint.id]
+    async def save_automatic(self, checkpoint: Checkpoint, keep: int) -> None:
+        """Keep an automatic checkpoint, and forget all automatic ones but the latest `keep`."""
+        await self.save(checkpoint)
+        for old in oldest_automatic(self._checkpoints.values(), keep):
+            del self._checkpoints[old.id]
 
     async def count(self) -> int:
         """Return how many there are."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from operator import is_
 
 from pydantic_ai.messages import ModelMessage
 
 from .messages import dump_message, load_messages, message_digest, put_message
 
-__all__ = ['HISTORIES_SCHEMA', 'Place', 'load_histories', 'put_history', 'shared_places']
+__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history']
 
 HISTORIES_SCHEMA = (
     """
@@ -47,27 +48,27 @@ HISTORIES_SCHEMA = (
 """`histories.parent` and `checkpoints.history` are nodes; 0 is the empty history."""
 
 
-class Place(NamedTuple):
-    """One message of a history that is stored: the object that was seen there, and its node."""
+@dataclass(frozen=True)
+class History:
+    """A history that is stored: the objects that were seen in it, and the node of each."""
 
-    message: ModelMessage
-    node: int
+    messages: list[ModelMessage] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+
+    @property
+    def node(self) -> int:
+        """What it is known by: the node of its last message, or 0."""
+        return self.nodes[-1] if self.nodes else 0
+
+    def shared(self, messages: Sequence[ModelMessage]) -> int:
+        """Return how many messages both begin with, as the same objects."""
+        if all(map(is_, self.messages, messages)):
+            return min(len(self.messages), len(messages))
+        return next(place for place, pair in enumerate(zip(self.messages, messages, strict=False)) if not is_(*pair))
 
 
-def shared_places(known: Sequence[Place], messages: Sequence[ModelMessage]) -> int:
-    """Return how many messages both begin with, as the same objects."""
-    count = 0
-    for place, message in zip(known, messages, strict=False):
-        if place.message is not message:
-            break
-        count += 1
-    return count
-
-
-def put_history(
-    connection: sqlite3.Connection, known: Sequence[Place], messages: Sequence[ModelMessage]
-) -> list[Place]:
-    """Store the history `messages` and return its places; the node of the last is what it is known by.
+def put_history(connection: sqlite3.Connection, known: History, messages: Sequence[ModelMessage]) -> History:
+    """Store the history `messages` and return it as it is stored.
 
     Args:
         connection: In a transaction.
@@ -75,42 +76,60 @@ def put_history(
             `known`, is taken as unchanged; everything else is compared by content.
         messages: The history.
     """
-    shared = min(shared_places(known, messages), max(len(known) - 1, 0))
-    places = list(known[:shared])
-    node = places[-1].node if places else 0
+    shared = min(known.shared(messages), max(len(known.messages) - 1, 0))
+    nodes = known.nodes[:shared]
+    node = nodes[-1] if nodes else 0
     for message in messages[shared:]:
         body = dump_message(message)
         node = _put_node(connection, node, put_message(connection, message_digest(body), message.kind, body))
-        places.append(Place(message, node))
-    return places
+        nodes.append(node)
+    return History(list(messages), nodes)
 
 
-def load_histories(connection: sqlite3.Connection, nodes: Iterable[int]) -> dict[int, list[Place]]:
-    """Return the history that ends at each of `nodes`; a message that several share is one object."""
+def load_histories(
+    connection: sqlite3.Connection, nodes: Iterable[int], known: Iterable[History] = ()
+) -> dict[int, History]:
+    """Return the history that ends at each of `nodes`; a message that several share is one object.
+
+    Args:
+        connection: In a transaction.
+        nodes: Which.
+        known: Histories that are stored; their objects, other than the last of each, are used instead of loading.
+    """
     wanted = set(nodes) - {0}
-    rows = connection.execute(
-        """
-        WITH RECURSIVE reached (id, parent, message) AS (
-            SELECT id, parent, message FROM histories WHERE id IN (SELECT value FROM json_each(?))
-            UNION
-            SELECT histories.id, histories.parent, histories.message
-            FROM reached JOIN histories ON histories.id = reached.parent
+    found: dict[int, tuple[int, int]] = {
+        node: (parent, message)
+        for node, parent, message in connection.execute(
+            """
+            WITH RECURSIVE reached (id, parent, message) AS (
+                SELECT id, parent, message FROM histories WHERE id IN (SELECT value FROM json_each(?))
+                UNION
+                SELECT histories.id, histories.parent, histories.message
+                FROM reached JOIN histories ON histories.id = reached.parent
+            )
+            SELECT id, parent, message FROM reached
+            """,
+            (json.dumps(sorted(wanted)),),
         )
-        SELECT reached.id, parent, message, body FROM reached JOIN messages ON messages.id = reached.message
-        """,
-        (json.dumps(sorted(wanted)),),
+    }
+    seen = {
+        node: message for history in known for node, message in zip(history.nodes[:-1], history.messages, strict=False)
+    }
+    messages = {found[node][1]: seen[node] for node in found.keys() & seen.keys()}
+    missing = sorted({message for _, message in found.values()} - messages.keys())
+    rows = connection.execute(
+        'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(missing),)
     ).fetchall()
-    bodies = {message: body for _, _, message, body in rows}
-    messages = dict(zip(bodies, load_messages(bodies.values()), strict=True))
-    found = {node: (parent, Place(messages[message], node)) for node, parent, message, _ in rows}
-    histories: dict[int, list[Place]] = {0: []}
+    messages.update(zip((id for id, _ in rows), load_messages(body for _, body in rows), strict=True))
+    histories = {0: History()}
     for last in wanted:
-        backwards: list[Place] = []
+        path = []
         node = last
         while node:
-            node, place = found[node]
-            backwards.append(place)
-        histories[last] = backwards[::-1]
+            path.append(node)
+            node = found[node][0]
+        path.reverse()
+        histories[last] = History([messages[found[node][1]] for node in path], path)
     return histories
 
 
