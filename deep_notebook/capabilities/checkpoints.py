@@ -201,9 +201,7 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
         if not label or len(label) > _LABEL_LIMIT:
             raise ToolFailed(f'A label has 1 to {_LABEL_LIMIT} characters. Nothing was saved.')
         if _AUTOMATIC_LABEL.fullmatch(label):
-            raise ToolFailed(
-                f'{label!r} is how automatic checkpoints are called. Nothing was saved: take another label.'
-            )
+            raise ToolFailed(f'{label!r} is for automatic checkpoints. Nothing was saved: take another label.')
         taken = {wanted.label: self._turns_before + wanted.ctx.run_step for wanted in self._wanted}
         taken |= {_normal(known.label): known.turn for known in await self._visible(ctx)}
         if label in taken:

@@ -19,6 +19,7 @@ from deep_notebook.store import (
 
 Kind: TypeAlias = Literal['memory', 'files', 'sqlite']
 Store: TypeAlias = InMemoryCheckpointStore | FileCheckpointStore | SqliteCheckpointStore
+KINDS: tuple[Kind, ...] = ('memory', 'files', 'sqlite')
 LASTING: tuple[Kind, ...] = ('files', 'sqlite')
 """The kinds that outlive a process."""
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
+from deep_notebook.capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
 from deep_notebook.capabilities.plan import PlanCapability
@@ -48,6 +49,8 @@ async def tokens(tmp_path: Path, capability: Any) -> float:
         (RunPython(NoRunner()), 100),
         (MemoryCapability(), 190),
         (PlanCapability(), 370),
+        (CheckpointCapability(), 180),
+        (CheckpointMiddleware(), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:

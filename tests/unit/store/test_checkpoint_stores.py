@@ -31,11 +31,9 @@ from deep_notebook.store import (
 )
 from deep_notebook.store import histories as histories_module
 from deep_notebook.store import session as session_module
-from harness.checkpoints import LASTING, Kind, checkpoint, history, opened, step
+from harness.checkpoints import KINDS, LASTING, Kind, checkpoint, history, opened, step
 
 pytestmark = pytest.mark.anyio
-
-KINDS: tuple[Kind, ...] = ('memory', 'files', 'sqlite')
 
 
 @pytest.fixture(params=KINDS)
