@@ -24,7 +24,6 @@ from pydantic_ai.messages import (
     ModelResponse,
     ToolReturn,
     ToolReturnPart,
-    UserPromptPart,
     repair_messages,
 )
 from pydantic_ai.tools import AgentDepsT, Tool
@@ -122,7 +121,7 @@ class CheckpointMiddleware(AbstractCapability[AgentDepsT]):
         last = ctx.messages[-1] if ctx.messages else None
         if self.frequency == 'manual_only' or self.store is None or not isinstance(last, ModelRequest):
             return request_context
-        tool = None if ctx.run_step == 1 and _is_prompt(last) else _last_tool(last)
+        tool = _last_tool(last)
         if self.frequency == 'every_turn' or tool is not None:
             turn = self._turns_before + ctx.run_step - 1
             metadata = {'automatic': True, **({} if tool is None else {'last_tool': tool})}
@@ -334,10 +333,6 @@ def _checkpoint(
 
 def _turns(messages: Sequence[ModelMessage]) -> int:
     return sum(isinstance(message, ModelResponse) for message in messages)
-
-
-def _is_prompt(request: ModelRequest) -> bool:
-    return any(isinstance(part, UserPromptPart) for part in request.parts)
 
 
 def _last_tool(request: ModelRequest) -> str | None:
