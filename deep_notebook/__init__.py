@@ -14,6 +14,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .agent import create_deep_agent, run_with_files
     from .capabilities.approvals import ApprovalGate
+    from .capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware, CheckpointToolset
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
     from .capabilities.cost import BudgetExceededError, CostInfo, CostTracking, UnpricedModelWarning
     from .capabilities.filesystem import Filesystem
@@ -46,9 +47,12 @@ if TYPE_CHECKING:
     from .capabilities.todos import Todo, Todos
     from .capabilities.web import WebFetchCapability, WebSearchCapability
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
-    from .errors import DeepNotebookError, McpServerError, UsageError
+    from .errors import DeepNotebookError, McpServerError, RewindRequested, UsageError
     from .options import DeepAgentOptions, DeepAgentSpec
     from .spec import DeepAgent
+    from .store.checkpoint_files import FileCheckpointStore
+    from .store.checkpoint_sqlite import SqliteCheckpointStore
+    from .store.checkpoints import Checkpoint, CheckpointStore, InMemoryCheckpointStore, fork_from_checkpoint
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -60,6 +64,11 @@ _HOMES = {
     'BackendSkillScriptExecutor': 'capabilities.skills',
     'BackendSkillsDirectory': 'capabilities.skills',
     'BudgetExceededError': 'capabilities.cost',
+    'Checkpoint': 'store.checkpoints',
+    'CheckpointCapability': 'capabilities.checkpoints',
+    'CheckpointMiddleware': 'capabilities.checkpoints',
+    'CheckpointStore': 'store.checkpoints',
+    'CheckpointToolset': 'capabilities.checkpoints',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextToolset': 'capabilities.context_files',
     'CostInfo': 'capabilities.cost',
@@ -70,12 +79,14 @@ _HOMES = {
     'DeepAgentSpec': 'options',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
+    'FileCheckpointStore': 'store.checkpoint_files',
     'Filesystem': 'capabilities.filesystem',
     'Hook': 'capabilities.hooks',
     'HookEvent': 'capabilities.hooks',
     'HookInput': 'capabilities.hooks',
     'HookResult': 'capabilities.hooks',
     'HooksCapability': 'capabilities.hooks',
+    'InMemoryCheckpointStore': 'store.checkpoints',
     'KernelWorkspace': 'workspaces',
     'LoadNamed': 'capabilities.on_demand',
     'LocalSkillScriptExecutor': 'capabilities.skills',
@@ -85,6 +96,7 @@ _HOMES = {
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
     'PlanCapability': 'capabilities.plan',
+    'RewindRequested': 'errors',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
     'SecurityHooks': 'capabilities.security_hooks',
@@ -95,6 +107,7 @@ _HOMES = {
     'SkillsCapability': 'capabilities.skills',
     'SkillsDirectory': 'capabilities.skills',
     'SkillsToolset': 'capabilities.skills',
+    'SqliteCheckpointStore': 'store.checkpoint_sqlite',
     'StateBackend': 'workspaces',
     'SubAgentCapability': 'capabilities.subagents',
     'SubAgentConfig': 'capabilities.subagents',
@@ -110,6 +123,7 @@ _HOMES = {
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'fork_from_checkpoint': 'store.checkpoints',
     'load_mcp_file': 'capabilities.mcp',
     'run_with_files': 'agent',
 }
@@ -122,6 +136,11 @@ __all__ = [
     'BackendSkillScriptExecutor',
     'BackendSkillsDirectory',
     'BudgetExceededError',
+    'Checkpoint',
+    'CheckpointCapability',
+    'CheckpointMiddleware',
+    'CheckpointStore',
+    'CheckpointToolset',
     'ContextFilesCapability',
     'ContextToolset',
     'CostInfo',
@@ -132,12 +151,14 @@ __all__ = [
     'DeepAgentSpec',
     'DeepNotebookError',
     'DynamicAgentRegistry',
+    'FileCheckpointStore',
     'Filesystem',
     'Hook',
     'HookEvent',
     'HookInput',
     'HookResult',
     'HooksCapability',
+    'InMemoryCheckpointStore',
     'KernelWorkspace',
     'LoadNamed',
     'LocalSkillScriptExecutor',
@@ -147,6 +168,7 @@ __all__ = [
     'MemoryCapability',
     'OutputStyle',
     'PlanCapability',
+    'RewindRequested',
     'RunPython',
     'SandboxProtocol',
     'SecurityHooks',
@@ -157,6 +179,7 @@ __all__ = [
     'SkillsCapability',
     'SkillsDirectory',
     'SkillsToolset',
+    'SqliteCheckpointStore',
     'StateBackend',
     'SubAgentCapability',
     'SubAgentConfig',
@@ -173,6 +196,7 @@ __all__ = [
     'create_default_deps',
     'create_plan_toolset',
     'create_subagent_toolset',
+    'fork_from_checkpoint',
     'load_ipython_extension',
     'load_mcp_file',
     'run_with_files',

@@ -14,6 +14,7 @@ from pydantic_ai.tools import DeferredToolRequests
 
 from .capabilities import CAPABILITIES
 from .capabilities.approvals import ApprovalGate
+from .capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware
 from .capabilities.context_files import ContextFilesCapability
 from .capabilities.cost import CostTracking
 from .capabilities.filesystem import Filesystem
@@ -32,6 +33,7 @@ from .deps import DeepAgentDeps
 from .errors import UsageError, did_you_mean
 from .models.embedded_prompt import OWN_INSTRUCTIONS
 from .options import DEFAULT_MODEL, DeepAgentOptions, Settled, settle, with_options_signature
+from .store.checkpoints import InMemoryCheckpointStore
 from .styles import format_style_prompt, resolve_style
 
 __all__ = ['BASE_INSTRUCTIONS', 'DEFAULT_MODEL', 'build_agent', 'create_deep_agent', 'run_with_files']
@@ -173,6 +175,10 @@ def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[A
         yield MemoryCapability(spec.name or 'main', spec.memory_dir)
     if spec.include_plan:
         yield PlanCapability(spec.plans_dir)
+    if spec.include_checkpoints:
+        store = settled['checkpoint_store'] or InMemoryCheckpointStore()
+        yield CheckpointMiddleware(store, spec.checkpoint_frequency, spec.max_checkpoints)
+        yield CheckpointCapability(store)
     if spec.web_search:
         yield WebSearchCapability()
     if spec.web_fetch:

@@ -8,13 +8,18 @@ how to mend it, shown without a traceback); tools answer the model with pydantic
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 __all__ = [
     'DeepNotebookError',
     'McpServerError',
     'PathRefusedError',
     'RecordingMissError',
+    'RewindRequested',
     'RunControl',
     'SkillError',
     'StoreError',
@@ -37,6 +42,26 @@ class UsageError(DeepNotebookError):
 
 class RunControl(DeepNotebookError):
     """The base of what is raised to steer the whole run, such as a rewind; whoever catches failures lets it pass."""
+
+
+class RewindRequested(RunControl):
+    """The agent asked to go back to a checkpoint: the run is over, and whoever started it goes on from `messages`.
+
+    Args:
+        checkpoint_id: The checkpoint.
+        label: Its label.
+        messages: The history to go on from, valid for any model.
+        conversation_id: The conversation of the agent that asked: one of a subagent is not its parent's.
+    """
+
+    def __init__(
+        self, checkpoint_id: str, label: str, messages: Sequence[ModelMessage], *, conversation_id: str | None = None
+    ) -> None:
+        super().__init__(f'The agent asked to go back to the checkpoint {label!r}.')
+        self.checkpoint_id = checkpoint_id
+        self.label = label
+        self.messages = list(messages)
+        self.conversation_id = conversation_id
 
 
 class PathRefusedError(DeepNotebookError, PermissionError):

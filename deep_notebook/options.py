@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ForwardRef, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, with_config
 from pydantic_ai.agent.abstract import AgentRetries
 from pydantic_ai.agent.spec import AgentSpec, CapabilitySpec
 from pydantic_ai.capabilities import AbstractCapability
@@ -25,6 +25,7 @@ from pydantic_ai.toolsets import AgentToolset
 from typing_extensions import TypedDict
 
 from .capabilities.approvals import Approver
+from .capabilities.checkpoints import CheckpointFrequency
 from .capabilities.cost import OnCostUpdate
 from .capabilities.filesystem import EditFormat
 from .capabilities.hooks import Hook
@@ -32,6 +33,7 @@ from .capabilities.mcp import McpServer
 from .capabilities.skills import BackendSkillsDirectory, SkillsDirectory
 from .capabilities.subagents import DynamicAgentRegistry, SubAgentConfig
 from .errors import UsageError, did_you_mean
+from .store.checkpoints import CheckpointStore
 from .styles import OutputStyle
 from .workspaces import BackendProtocol
 
@@ -110,6 +112,8 @@ class DeepAgentSpec(AgentSpec):
     """Whether it loads skills."""
     include_memory: bool = True
     """Whether it keeps notes from one conversation to the next."""
+    include_checkpoints: bool = False
+    """Whether checkpoints of the conversation are taken, and the agent can go back to one."""
     web_search: bool = False
     """Whether it searches the web: queries leave this machine."""
     web_fetch: bool = False
@@ -133,6 +137,10 @@ class DeepAgentSpec(AgentSpec):
     """Where notes are kept; `.deep/memory` in a person's directory."""
     plans_dir: str = '/plans'
     """Where plans are saved; `.deep/plans` in a person's directory."""
+    checkpoint_frequency: CheckpointFrequency = 'every_tool'
+    """When checkpoints are taken: after each step with tools, before each request, or only by name."""
+    max_checkpoints: PositiveInt = 20
+    """How many of those that nobody named are kept."""
     mcp_servers: dict[str, dict[str, Any]] | None = None
     """MCP servers by name, each with `command`, `args`, `env` and `cwd`, or with `url` and `headers`."""
 
@@ -177,6 +185,7 @@ class DeepAgentOptions(TypedDict, total=False):
     include_plan: bool
     include_skills: bool
     include_memory: bool
+    include_checkpoints: bool
     web_search: bool
     web_fetch: bool
     thinking: bool | ThinkingEffort | None
@@ -188,6 +197,8 @@ class DeepAgentOptions(TypedDict, total=False):
     context_discovery: bool
     memory_dir: str
     plans_dir: str
+    checkpoint_frequency: CheckpointFrequency
+    max_checkpoints: int
     mcp_servers: Mapping[str, McpServer | Mapping[str, Any]] | None
     interrupt_on: Mapping[str, bool] | None
     cost_tracking: bool
@@ -208,6 +219,8 @@ class DeepAgentOptions(TypedDict, total=False):
     approver: Approver | None
     """Who says yes to calls that need one; without, they are deferred where `output_type` has `DeferredToolRequests`,
     and denied elsewhere."""
+    checkpoint_store: CheckpointStore | None
+    """Where checkpoints are kept; in memory by default, for all runs of the agent."""
     subagent_registry: DynamicAgentRegistry | None
     """Subagents that come and go."""
     subagent_extra_toolsets: Sequence[AgentToolset[Any]] | None

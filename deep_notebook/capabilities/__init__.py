@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
+from .checkpoints import CheckpointCapability, CheckpointMiddleware
 from .context_files import ContextFilesCapability
 from .cost import CostTracking
 from .filesystem import Filesystem
@@ -25,6 +26,8 @@ from .web import WebFetchCapability, WebSearchCapability
 __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
+    'CheckpointCapability',
+    'CheckpointMiddleware',
     'ContextFilesCapability',
     'CostTracking',
     'Filesystem',
@@ -53,6 +56,8 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'context_files': ContextFilesCapability,
     'web_search': WebSearchCapability,
     'web_fetch': WebFetchCapability,
+    'checkpoints': CheckpointCapability,
+    'checkpoint_saving': CheckpointMiddleware,
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
     'cost': CostTracking,

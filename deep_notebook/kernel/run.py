@@ -38,7 +38,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 
 from ..capabilities.tool_classes import tool_class
-from ..errors import DeepNotebookError
+from ..errors import DeepNotebookError, RewindRequested
 from ..masking import mask_secrets
 from ..store import SessionStore
 from ..views import RunView
@@ -75,6 +75,7 @@ SUSPENDED = (
     'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
     'from this call, also after a restart.'
 )
+REWOUND = 'Went back to the checkpoint “{label}”: the conversation goes on from there. Files stay as they are now.'
 INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
 
 
@@ -211,6 +212,10 @@ class Run:
         except RunCancelled as cancelled:
             messages = cancelled.all_messages() or messages
             outcome = self._cancelled(given)
+        except RewindRequested as rewind:
+            messages = list(rewind.messages)
+            self.apply(NoticeGiven(text=REWOUND.format(label=rewind.label)))
+            outcome = Outcome(run=self.id, phase='done')
         except Exception as error:
             # Whatever the model, a tool or a provider raised: the person reads one line, `%tb` has the rest.
             line = explain(error, given, self.state)

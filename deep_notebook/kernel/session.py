@@ -36,6 +36,7 @@ from ..errors import UsageError
 from ..models.resolve import ResolvedModel, resolve_model
 from ..options import Settled, settle
 from ..store import SessionStore
+from ..store.checkpoint_sqlite import SqliteCheckpointStore
 from ..store.runs import RecordingUse, RunRecord, RunTerms
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
@@ -263,6 +264,8 @@ class NotebookSession:
             update['context_discovery'] = True
         spec = self.settled.spec.model_copy(update=update)
         objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
+        if spec.include_checkpoints and self._store is not None:
+            objects['checkpoint_store'] = SqliteCheckpointStore(self._store)
         return build_agent(Settled(spec=spec, objects=objects))
 
     async def _decide(

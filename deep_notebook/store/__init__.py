@@ -2,8 +2,40 @@
 
 from __future__ import annotations
 
+from .checkpoint_files import FileCheckpointStore
+from .checkpoint_sqlite import SqliteCheckpointStore
+from .checkpoints import (
+    Checkpoint,
+    CheckpointStore,
+    CheckpointSummary,
+    InMemoryCheckpointStore,
+    SummarisingCheckpointStore,
+    fork_from_checkpoint,
+    restored_messages,
+    save_automatic,
+    summaries_of,
+)
 from .messages import dump_message, load_message
 from .runs import RunChanges, RunPhase, RunRecord
 from .session import SessionStore, session_path
 
-__all__ = ['RunChanges', 'RunPhase', 'RunRecord', 'SessionStore', 'dump_message', 'load_message', 'session_path']
+__all__ = [
+    'Checkpoint',
+    'CheckpointStore',
+    'CheckpointSummary',
+    'FileCheckpointStore',
+    'InMemoryCheckpointStore',
+    'RunChanges',
+    'RunPhase',
+    'RunRecord',
+    'SessionStore',
+    'SqliteCheckpointStore',
+    'SummarisingCheckpointStore',
+    'dump_message',
+    'fork_from_checkpoint',
+    'load_message',
+    'restored_messages',
+    'save_automatic',
+    'session_path',
+    'summaries_of',
+]

@@ -2,7 +2,8 @@
 
 The file is in WAL mode with `synchronous=NORMAL`: when the process is killed at any instant, the file is valid
 and every committed transaction is there. (Only a power cut can take the last few transactions back with it,
-never the file; `FULL` would pay a disk flush for each message to save those.)
+never the file; `FULL` would pay a disk flush for each message to save those.) What someone asked to be kept is
+written with `durable`: that transaction, and all before it, survive a power cut too.
 
 Whatever is wrong with the file has one outcome: read-only → the session continues in memory; damaged → the file
 is moved aside, never deleted; written by a newer version → left alone, in memory; a second process → told so by
@@ -17,9 +18,9 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -65,7 +66,13 @@ class Database:
         self._lock: int | None = None
         self._closed = False
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], *, committed: Callable[[T], None] | None = None) -> T:
+    async def run(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        committed: Callable[[T], None] | None = None,
+        durable: bool = False,
+    ) -> T:
         """Run `work` in one transaction on the database's thread and return its result.
 
         The transaction is finished even when the task that waits for it is cancelled.
@@ -74,6 +81,7 @@ class Database:
             work: Reads and writes.
             committed: Called with the result, on the same thread, once the transaction is committed: what is
                 remembered beside the file never runs ahead of it or falls behind.
+            durable: Wait until the disk has it (`synchronous=FULL`).
 
         Raises:
             StoreError: SQLite refused (disk full, file damaged, locked); the transaction was rolled back.
@@ -83,7 +91,9 @@ class Database:
 
         def job() -> T:
             try:
-                result = _in_transaction(self._open(), work)
+                connection = self._open()
+                with _flushed(connection) if durable else nullcontext():
+                    result = _in_transaction(connection, work)
             except sqlite3.Error as error:
                 raise StoreError(f'The session file {self.path} could not be used: {error}.') from error
             if committed is not None:
@@ -201,6 +211,15 @@ class Database:
 
 def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, uri=uri)
+
+
+@contextmanager
+def _flushed(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute('PRAGMA synchronous=FULL')
+    try:
+        yield
+    finally:
+        connection.execute('PRAGMA synchronous=NORMAL')
 
 
 def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:

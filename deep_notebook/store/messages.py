@@ -10,13 +10,24 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import PydanticSerializationError
 
-__all__ = ['MESSAGES_SCHEMA', 'Entry', 'dump_message', 'load_entries', 'load_message', 'sync_entries']
+__all__ = [
+    'MESSAGES_SCHEMA',
+    'Entry',
+    'dump_message',
+    'load_entries',
+    'load_message',
+    'load_messages',
+    'message_digest',
+    'put_message',
+    'sync_entries',
+    'utf8',
+]
 
 MESSAGES_SCHEMA = (
     """
@@ -71,6 +82,40 @@ def load_message(body: str) -> ModelMessage:
     return ModelMessagesTypeAdapter.validate_json(f'[{body}]')[0]
 
 
+def load_messages(bodies: Iterable[str]) -> list[ModelMessage]:
+    """Return the messages that `dump_message` wrote, which is faster together than one by one."""
+    return ModelMessagesTypeAdapter.validate_json(f'[{",".join(bodies)}]')
+
+
+def message_digest(body: str) -> str:
+    """Return what a message is stored under: the SHA-256 of its JSON."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def utf8(text: str) -> str:
+    """Return `text` without what UTF-8, and so SQLite, cannot hold: lone surrogates become question marks."""
+    return text.encode('utf-8', 'replace').decode()
+
+
+def put_message(connection: sqlite3.Connection, digest: str, kind: str, body: str) -> int:
+    """Store a message unless it is there, and return its row id.
+
+    Args:
+        connection: In a transaction.
+        digest: Its `message_digest`.
+        kind: `request` or `response`.
+        body: As `dump_message` wrote it.
+    """
+    cursor = connection.execute(
+        'INSERT INTO messages (hash, kind, body, created) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING',
+        (digest, kind, body, time.time()),
+    )
+    if cursor.rowcount and cursor.lastrowid is not None:
+        return cursor.lastrowid
+    row: tuple[int] = connection.execute('SELECT id FROM messages WHERE hash = ?', (digest,)).fetchone()
+    return row[0]
+
+
 def load_entries(connection: sqlite3.Connection, conversation: int) -> list[Entry]:
     """Return the entries of `conversation` in order."""
     rows = connection.execute(
@@ -101,7 +146,7 @@ def sync_entries(
             entries.append(before)
             continue
         body = dump_message(message)
-        entry = Entry(message, hashlib.sha256(body.encode()).hexdigest())
+        entry = Entry(message, message_digest(body))
         if before is None or before.hash != entry.hash:
             _put(connection, conversation, position, entry.hash, message.kind, body)
         entries.append(entry)
@@ -111,12 +156,7 @@ def sync_entries(
 
 def _put(connection: sqlite3.Connection, conversation: int, position: int, digest: str, kind: str, body: str) -> None:
     connection.execute(
-        'INSERT INTO messages (hash, kind, body, created) VALUES (?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING',
-        (digest, kind, body, time.time()),
-    )
-    connection.execute(
-        'INSERT INTO entries (conversation, position, message)'
-        ' VALUES (?, ?, (SELECT id FROM messages WHERE hash = ?))'
+        'INSERT INTO entries (conversation, position, message) VALUES (?, ?, ?)'
         ' ON CONFLICT (conversation, position) DO UPDATE SET message = excluded.message',
-        (conversation, position, digest),
+        (conversation, position, put_message(connection, digest, kind, body)),
     )

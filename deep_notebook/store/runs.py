@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from pydantic import TypeAdapter
 from pydantic_ai import DeferredToolRequests
 
+from .messages import utf8
+
 __all__ = [
     'READ_COLUMN',
     'RECORDING_COLUMN',
@@ -131,7 +133,7 @@ def insert_run(
     values = [None if kept is None else json.dumps(asdict(kept)) for kept in (recording, terms)]
     cursor = connection.execute(
         'INSERT INTO runs (conversation, prompt, model, phase, started, recording, terms) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        (conversation, _utf8(prompt), model, 'starting', time.time(), *values),
+        (conversation, utf8(prompt), model, 'starting', time.time(), *values),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -146,7 +148,7 @@ def update_run(connection: sqlite3.Connection, run: int, changes: RunChanges) ->
     values: dict[str, object] = dict(changes)
     for name in ('state', 'usage', 'read_digests'):
         if values.get(name) is not None:
-            values[name] = _utf8(json.dumps(values[name], ensure_ascii=False, default=repr))
+            values[name] = utf8(json.dumps(values[name], ensure_ascii=False, default=repr))
     if (suspended := changes.get('suspended')) is not None:
         values['suspended'] = _DEFERRED.dump_json(suspended, fallback=repr).decode()
     if (phase := changes.get('phase')) is not None:
@@ -204,7 +206,3 @@ def stop_dead_runs(connection: sqlite3.Connection) -> None:
         """,
         (time.time(),),
     )
-
-
-def _utf8(text: str) -> str:
-    return text.encode('utf-8', 'replace').decode()

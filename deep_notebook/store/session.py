@@ -12,6 +12,7 @@ from typing import Self, Unpack
 from pydantic_ai.messages import ModelMessage, repair_messages
 
 from .database import Database
+from .histories import HISTORIES_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .runs import (
     READ_COLUMN,
@@ -31,7 +32,7 @@ from .runs import (
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
-MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN, READ_COLUMN)
+MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN, READ_COLUMN, HISTORIES_SCHEMA)
 """One element a schema version. Append; a version that was released never changes."""
 
 
@@ -71,6 +72,16 @@ class SessionStore:
     def path(self) -> Path:
         """The file."""
         return self._database.path
+
+    @property
+    def database(self) -> Database:
+        """The database behind the file, for what else is kept there."""
+        return self._database
+
+    @property
+    def current_conversation(self) -> int:
+        """The id of the current conversation as work on the database sees it; 0 before the file was opened."""
+        return self._conversation
 
     @property
     def notice(self) -> str | None:

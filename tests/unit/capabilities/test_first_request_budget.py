@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 
+from deep_notebook.capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware
 from deep_notebook.capabilities.cost import CostTracking
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
@@ -39,6 +40,8 @@ class NoRunner:
         (WebSearchCapability(), 55),
         (WebFetchCapability(), 50),
         (CostTracking(1), 0),
+        (CheckpointCapability(), 180),
+        (CheckpointMiddleware(), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:

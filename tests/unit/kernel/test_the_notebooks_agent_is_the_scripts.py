@@ -1,4 +1,4 @@
-"""What answers `%%deep` is what `create_deep_agent()` makes, so that nothing learnt in a script is wrong in a notebook."""
+"""What answers `%%deep` is what `create_deep_agent()` makes: nothing learnt in a script is wrong in a notebook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ async def first_request(agent: Agent[Any, Any], deps: Any) -> tuple[list[str], l
     await agent.run('Hi', deps=deps, model=model)
     parameters = model.last_model_request_parameters
     assert parameters is not None
-    return [part.content for part in parameters.instruction_parts or []], parameters.function_tools
+    tools = [(tool.name, tool.description, tool.parameters_json_schema) for tool in parameters.function_tools]
+    return [part.content for part in parameters.instruction_parts or []], tools
 
 
 async def test_both_send_the_same_first_request(tmp_path: Path) -> None:
@@ -43,4 +44,4 @@ async def test_options_of_a_file_hold_in_the_notebook_and_its_defaults_do_not_be
     told, tools = await first_request(notebook._agent(), notebook.deps)
     assert 'Be brief.' in told
     assert not any('Use tabs.' in text for text in told)
-    assert 'read_memory' not in {tool.name for tool in tools}
+    assert 'read_memory' not in {name for name, _, _ in tools}
