@@ -48,7 +48,7 @@ async def test_the_tools_of_the_deep_agent_fit_the_hand_written_ones() -> None:
         'Hi', deps=DeepAgentDeps()
     )
     assert model.last_model_request_parameters is not None
-    catalogue = Catalogue(model.last_model_request_parameters.function_tools)
+    catalogue = Catalogue(model.last_model_request_parameters.declared_function_tools)
     assert names(catalogue) == snapshot(['write_todos', 'ls', 'read_file', 'write_file', 'run_python', 'answer'])
     assert [tool.line for tool in catalogue.tools] == snapshot(
         [
