@@ -62,8 +62,8 @@ __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 pydantic_ai.BANNER_ENABLED = False
 warnings.filterwarnings('ignore', category=pydantic_ai.CostNotFoundWarning)
 
-_call: ContextVar[str | None] = ContextVar('deep_notebook.call', default=None)
-"""The call of the run that is being executed here."""
+_call: ContextVar[tuple[str, str | None]] = ContextVar('deep_notebook.call', default=('main', None))
+"""The name of the run's agent, and which of its calls is being executed here."""
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
@@ -141,10 +141,10 @@ class Run:
 
     def who_asks(self) -> tuple[str, str | None]:
         """Return the name of the agent whose tool is calling now, and the run's own call that it belongs to."""
-        id = _call.get()
+        name, id = _call.get()
         step = next((step for step in self.state.steps if isinstance(step, ToolStep) and step.id == id), None)
         at_work = [child.name for child in step.subagents if child.status == 'running'] if step is not None else []
-        return at_work[-1] if at_work else 'main', id
+        return at_work[-1] if at_work else name, id
 
     def stop(self) -> None:
         """Stop the run, from any thread."""
@@ -334,7 +334,8 @@ class _ToolWatch(AbstractCapability[Any]):
         handler: WrapToolExecuteHandler,
     ) -> Any:
         """Remember the call; also what it starts, such as the run of a subagent, knows it then."""
-        token = _call.set(call.tool_call_id)
+        name = ctx.agent.name if ctx.agent is not None else None
+        token = _call.set((name or 'main', call.tool_call_id))
         try:
             return await handler(args)
         finally:
