@@ -32,7 +32,7 @@ class Person:
 
 
 def delegating(background: bool = False) -> Cast:
-    task = ('task', {'description': 'report', 'subagent_type': 'research', 'background': background})
+    task = ('task', {'description': 'report', 'subagent_type': 'general', 'background': background})
     return Cast({'go': [[task], 'hm', 'end'], 'report': [WRITE, lambda messages: texts_of(messages)[-1]]})
 
 
@@ -49,7 +49,7 @@ async def test_the_question_is_the_parents_own_with_the_subagents_name(tmp_path:
     await run(Cast({'go': [WRITE, 'end']}), ApprovalGate(approver=parent), tmp_path / 'one')
     await run(delegating(background), ApprovalGate(approver=child), tmp_path / 'two')
     [own], [its] = parent.asked, child.asked
-    assert (own.asked_by, its.asked_by) == ('main', 'research')
+    assert (own.asked_by, its.asked_by) == ('main', 'general')
     assert replace(its, asked_by=own.asked_by, id=own.id) == own
     assert (tmp_path / 'two' / 'report.md').read_text() == '# Report\n\nFine.\n'
 

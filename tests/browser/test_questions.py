@@ -26,6 +26,7 @@ model = script(
     lambda messages: f'{returns(messages)[-1].content}. I moved it.',
 )
 """
+PROMPT = 'Ask me which port, then move the server.'
 
 
 @pytest.fixture(params=['JupyterLab Light', 'JupyterLab Dark', 'JupyterLab Dark High Contrast'])
@@ -40,7 +41,7 @@ def choice(notebook: NotebookPage, label: str) -> Locator:
 
 
 def test_a_click_decides_once(notebook: NotebookPage) -> None:
-    ask(notebook, SETUP, prompt='Move the server to another port.')
+    ask(notebook, SETUP, prompt=PROMPT)
     choice(notebook, '8081').dblclick()
     notebook.wait_for_prompt(DEEP)
     notebook.wait_for_text('The person chose: 8081. I moved it.', cell=DEEP)
@@ -55,7 +56,7 @@ def test_a_click_decides_once(notebook: NotebookPage) -> None:
 
 
 def test_the_keyboard_alone_answers_in_words_of_ones_own(notebook: NotebookPage) -> None:
-    ask(notebook, SETUP, 'x = 1')
+    ask(notebook, SETUP, 'x = 1', prompt=PROMPT)
     sources = notebook.sources()
     field = notebook.output(DEEP).get_by_role('textbox', name='Or an answer of your own')
     field.wait_for()
@@ -75,7 +76,7 @@ def test_the_keyboard_alone_answers_in_words_of_ones_own(notebook: NotebookPage)
 
 
 def test_the_keyboard_alone_picks_a_choice(notebook: NotebookPage) -> None:
-    ask(notebook, SETUP)
+    ask(notebook, SETUP, prompt=PROMPT)
     choice(notebook, '9090').focus()
     notebook.page.keyboard.press('Tab')
     notebook.page.keyboard.press('Enter')
@@ -85,7 +86,7 @@ def test_the_keyboard_alone_picks_a_choice(notebook: NotebookPage) -> None:
 
 @pytest.mark.parametrize('how', ['view', 'toolbar'])
 def test_a_run_that_waits_for_a_decision_is_stopped(notebook: NotebookPage, how: str) -> None:
-    ask(notebook, SETUP)
+    ask(notebook, SETUP, prompt=PROMPT)
     choice(notebook, '9090').wait_for()
     if how == 'view':
         notebook.click('Stop', cell=DEEP)
@@ -98,7 +99,7 @@ def test_a_run_that_waits_for_a_decision_is_stopped(notebook: NotebookPage, how:
 
 
 def test_a_question_is_readable_in_every_theme(notebook: NotebookPage, theme: str) -> None:
-    ask(notebook, SETUP, prompt='Move the server to another port.')
+    ask(notebook, SETUP, prompt=PROMPT)
     choice(notebook, '9090').wait_for()
     assert faults(notebook.page, '.dn-run') == []
     notebook.screenshot(f'question-{theme}-{notebook.kernel}')
@@ -113,7 +114,7 @@ def test_a_question_survives_a_reload_of_the_page(open_notebook: OpenNotebook, l
     notebook = open_notebook([LOAD], kernel=lab_kernel)
     notebook.run_all()
     notebook.wait_for_prompt(0)
-    ask(notebook, SETUP)
+    ask(notebook, SETUP, prompt=PROMPT)
     choice(notebook, '9090').wait_for()
     notebook.reload()
     choice(notebook, '8081').wait_for()
