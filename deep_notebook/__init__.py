@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .agent import create_deep_agent
     from .capabilities.approvals import ApprovalGate
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.eviction import EvictionProcessor
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
@@ -58,6 +59,7 @@ _HOMES = {
     'DeepAgentDeps': 'deps',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
+    'EvictionProcessor': 'capabilities.eviction',
     'Filesystem': 'capabilities.filesystem',
     'Hook': 'capabilities.hooks',
     'HookEvent': 'capabilities.hooks',
@@ -105,6 +107,7 @@ __all__ = [
     'DeepAgentDeps',
     'DeepNotebookError',
     'DynamicAgentRegistry',
+    'EvictionProcessor',
     'Filesystem',
     'Hook',
     'HookEvent',

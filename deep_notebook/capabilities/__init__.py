@@ -8,6 +8,7 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
+from .eviction import EvictionProcessor
 from .filesystem import Filesystem
 from .hooks import HooksCapability
 from .memory import MemoryCapability
@@ -22,6 +23,7 @@ __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
     'ContextFilesCapability',
+    'EvictionProcessor',
     'Filesystem',
     'HooksCapability',
     'MemoryCapability',
@@ -44,6 +46,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'context_files': ContextFilesCapability,
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
+    'eviction': EvictionProcessor,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""

@@ -12,6 +12,7 @@ from .approval_types import ApprovalDecision, ApprovalRequest
 __all__ = [
     'ApprovalAskedEvent',
     'ApprovalDecidedEvent',
+    'ResultEvictedEvent',
     'SubagentEndedEvent',
     'SubagentProgressEvent',
     'SubagentStartedEvent',
@@ -78,3 +79,13 @@ class SubagentEndedEvent(CapabilityEvent, namespace='deep_notebook'):
     seconds: float
     files: list[dict[str, Any]] = field(default_factory=list)
     """What it did to files, as its tools reported: `{'path', 'added', 'removed', 'diff'}` dicts."""
+
+
+@dataclass(kw_only=True)
+class ResultEvictedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The result of the call `tool_call_id` was too large and is in a file now."""
+
+    path: str
+    """The file, as the model is told."""
+    original_chars: int
+    preview_chars: int
