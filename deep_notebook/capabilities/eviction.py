@@ -60,8 +60,6 @@ OnEviction: TypeAlias = Callable[[str, str, int, int], Awaitable[None] | None]
 
 _READERS = frozenset({'read_file', 'grep'})
 """Tools whose result, when they look at an evicted file, is what was asked for."""
-_PYDANTIC_AI_TOOLS = frozenset({'load_capability', 'search_tools'})
-"""Tools whose results pydantic-ai itself reads in the history."""
 _PLAIN_NAME = re.compile(r'[A-Za-z0-9_-]{1,80}')
 _FIRST_LINE = 'Tool result too large, saved to: '
 _TEMPLATE = (
@@ -143,9 +141,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
     ) -> Any:
         """Return the result, or its preview once the file is written."""
         value = result.return_value if isinstance(result, ToolReturn) else result
-        part = ToolReturnPart(call.tool_name, value, call.tool_call_id)
-        if tool_def.tool_kind is not None:
-            return result
+        part = ToolReturnPart(call.tool_name, value, call.tool_call_id, tool_kind=tool_def.tool_kind)
         moved = await self._moved(ctx, part, args)
         if moved is part:
             return result
@@ -192,7 +188,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         if path is None:
             call = calls.get(part.tool_call_id)
             args = call.args_as_dict() if call is not None and call.tool_name in _READERS else {}
-            return part if part.tool_kind is not None else await self._moved(ctx, part, args)
+            return await self._moved(ctx, part, args)
         if look_for_files and await self._is_gone(ctx, path):
             return _marked_gone(part)
         return part
@@ -201,7 +197,8 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], part: ToolReturnPart, args: Mapping[str, Any]
     ) -> ToolReturnPart:
         """Return `part` with a preview in the place of its text if that is too large and the file was written."""
-        if part.tool_name in _PYDANTIC_AI_TOOLS or evicted_path(part.content) is not None:
+        # A kind is what pydantic-ai itself reads in the history: loaded capabilities, tools that were found.
+        if part.tool_kind is not None or evicted_path(part.content) is not None:
             return part
         try:
             text = part.model_response_str(wrap_if_error=False)
