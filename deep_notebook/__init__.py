@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .capabilities.filesystem import Filesystem
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
+    from .capabilities.patch_tool_calls import PatchToolCalls, patch_tool_calls_processor
     from .capabilities.plan import PlanCapability, create_plan_toolset
     from .capabilities.python import RunPython
     from .capabilities.security_hooks import SecurityHooks
@@ -70,6 +71,7 @@ _HOMES = {
     'LocalSkillScriptExecutor': 'capabilities.skills',
     'MemoryCapability': 'capabilities.memory',
     'OutputStyle': 'styles',
+    'PatchToolCalls': 'capabilities.patch_tool_calls',
     'PlanCapability': 'capabilities.plan',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
@@ -93,6 +95,7 @@ _HOMES = {
     'create_default_deps': 'deps',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'patch_tool_calls_processor': 'capabilities.patch_tool_calls',
 }
 
 __all__ = [
@@ -118,6 +121,7 @@ __all__ = [
     'LocalSkillScriptExecutor',
     'MemoryCapability',
     'OutputStyle',
+    'PatchToolCalls',
     'PlanCapability',
     'RunPython',
     'SandboxProtocol',
@@ -143,6 +147,7 @@ __all__ = [
     'create_plan_toolset',
     'create_subagent_toolset',
     'load_ipython_extension',
+    'patch_tool_calls_processor',
     'unload_ipython_extension',
 ]
 

@@ -12,6 +12,7 @@ from .eviction import EvictionProcessor
 from .filesystem import Filesystem
 from .hooks import HooksCapability
 from .memory import MemoryCapability
+from .patch_tool_calls import PatchToolCalls
 from .plan import PlanCapability
 from .python import RunPython
 from .security_hooks import SecurityHooks
@@ -27,6 +28,7 @@ __all__ = [
     'Filesystem',
     'HooksCapability',
     'MemoryCapability',
+    'PatchToolCalls',
     'PlanCapability',
     'RunPython',
     'SecurityHooks',
@@ -47,6 +49,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
     'eviction': EvictionProcessor,
+    'patch_tool_calls': PatchToolCalls,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""
