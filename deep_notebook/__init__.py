@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
     from .capabilities.eviction import EvictionProcessor
     from .capabilities.filesystem import Filesystem
+    from .capabilities.history_search import HistorySearch, HistorySearchToolset, create_history_search_toolset
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
     from .capabilities.patch_tool_calls import PatchToolCalls, patch_tool_calls_processor
@@ -62,6 +63,8 @@ _HOMES = {
     'DynamicAgentRegistry': 'capabilities.subagents',
     'EvictionProcessor': 'capabilities.eviction',
     'Filesystem': 'capabilities.filesystem',
+    'HistorySearch': 'capabilities.history_search',
+    'HistorySearchToolset': 'capabilities.history_search',
     'Hook': 'capabilities.hooks',
     'HookEvent': 'capabilities.hooks',
     'HookInput': 'capabilities.hooks',
@@ -93,6 +96,7 @@ _HOMES = {
     'UsageError': 'errors',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
+    'create_history_search_toolset': 'capabilities.history_search',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
     'patch_tool_calls_processor': 'capabilities.patch_tool_calls',
@@ -112,6 +116,8 @@ __all__ = [
     'DynamicAgentRegistry',
     'EvictionProcessor',
     'Filesystem',
+    'HistorySearch',
+    'HistorySearchToolset',
     'Hook',
     'HookEvent',
     'HookInput',
@@ -144,6 +150,7 @@ __all__ = [
     '__version__',
     'create_deep_agent',
     'create_default_deps',
+    'create_history_search_toolset',
     'create_plan_toolset',
     'create_subagent_toolset',
     'load_ipython_extension',

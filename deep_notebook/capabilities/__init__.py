@@ -10,6 +10,7 @@ from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
 from .eviction import EvictionProcessor
 from .filesystem import Filesystem
+from .history_search import HistorySearch
 from .hooks import HooksCapability
 from .memory import MemoryCapability
 from .patch_tool_calls import PatchToolCalls
@@ -26,6 +27,7 @@ __all__ = [
     'ContextFilesCapability',
     'EvictionProcessor',
     'Filesystem',
+    'HistorySearch',
     'HooksCapability',
     'MemoryCapability',
     'PatchToolCalls',
@@ -50,6 +52,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'security_hooks': SecurityHooks,
     'eviction': EvictionProcessor,
     'patch_tool_calls': PatchToolCalls,
+    'history_search': HistorySearch,
     'approvals': ApprovalGate,
 }
 """Each capability by the id that histories and settings know it by."""

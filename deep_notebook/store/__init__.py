@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from .archive import ConversationArchives, MessageArchive
 from .messages import dump_message, load_message
 from .runs import RunChanges, RunPhase, RunRecord
+from .search import HistoryArchive, SearchHit
 from .session import SessionStore, session_path
 
-__all__ = ['RunChanges', 'RunPhase', 'RunRecord', 'SessionStore', 'dump_message', 'load_message', 'session_path']
+__all__ = [
+    'ConversationArchives',
+    'HistoryArchive',
+    'MessageArchive',
+    'RunChanges',
+    'RunPhase',
+    'RunRecord',
+    'SearchHit',
+    'SessionStore',
+    'dump_message',
+    'load_message',
+    'session_path',
+]

@@ -10,8 +10,11 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
+from deep_notebook.capabilities.eviction import EvictionProcessor
 from deep_notebook.capabilities.filesystem import Filesystem
+from deep_notebook.capabilities.history_search import HistorySearch
 from deep_notebook.capabilities.memory import MemoryCapability
+from deep_notebook.capabilities.patch_tool_calls import PatchToolCalls
 from deep_notebook.capabilities.plan import PlanCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
@@ -48,6 +51,9 @@ async def tokens(tmp_path: Path, capability: Any) -> float:
         (RunPython(NoRunner()), 100),
         (MemoryCapability(), 190),
         (PlanCapability(), 370),
+        (HistorySearch(), 75),
+        (EvictionProcessor(), 0),
+        (PatchToolCalls(), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:
