@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .agent import create_deep_agent
     from .capabilities.approvals import ApprovalGate
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.context_manager import ContextManagerCapability
     from .capabilities.eviction import EvictionProcessor
     from .capabilities.filesystem import Filesystem
     from .capabilities.history_search import HistorySearch, HistorySearchToolset, create_history_search_toolset
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from .capabilities.todos import Todo, Todos
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
     from .errors import DeepNotebookError, UsageError
+    from .store import ConversationArchives, MessageArchive, SearchHit
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -57,7 +59,9 @@ _HOMES = {
     'BackendSkillScriptExecutor': 'capabilities.skills',
     'BackendSkillsDirectory': 'capabilities.skills',
     'ContextFilesCapability': 'capabilities.context_files',
+    'ContextManagerCapability': 'capabilities.context_manager',
     'ContextToolset': 'capabilities.context_files',
+    'ConversationArchives': 'store',
     'DeepAgentDeps': 'deps',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
@@ -73,11 +77,13 @@ _HOMES = {
     'KernelWorkspace': 'workspaces',
     'LocalSkillScriptExecutor': 'capabilities.skills',
     'MemoryCapability': 'capabilities.memory',
+    'MessageArchive': 'store',
     'OutputStyle': 'styles',
     'PatchToolCalls': 'capabilities.patch_tool_calls',
     'PlanCapability': 'capabilities.plan',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
+    'SearchHit': 'store',
     'SecurityHooks': 'capabilities.security_hooks',
     'Skill': 'capabilities.skills',
     'SkillResource': 'capabilities.skills',
@@ -110,7 +116,9 @@ __all__ = [
     'BackendSkillScriptExecutor',
     'BackendSkillsDirectory',
     'ContextFilesCapability',
+    'ContextManagerCapability',
     'ContextToolset',
+    'ConversationArchives',
     'DeepAgentDeps',
     'DeepNotebookError',
     'DynamicAgentRegistry',
@@ -126,11 +134,13 @@ __all__ = [
     'KernelWorkspace',
     'LocalSkillScriptExecutor',
     'MemoryCapability',
+    'MessageArchive',
     'OutputStyle',
     'PatchToolCalls',
     'PlanCapability',
     'RunPython',
     'SandboxProtocol',
+    'SearchHit',
     'SecurityHooks',
     'Skill',
     'SkillResource',

@@ -8,6 +8,7 @@ from pydantic_ai.capabilities import AbstractCapability
 
 from .approvals import ApprovalGate
 from .context_files import ContextFilesCapability
+from .context_manager import ContextManagerCapability
 from .eviction import EvictionProcessor
 from .filesystem import Filesystem
 from .history_search import HistorySearch
@@ -25,6 +26,7 @@ __all__ = [
     'CAPABILITIES',
     'ApprovalGate',
     'ContextFilesCapability',
+    'ContextManagerCapability',
     'EvictionProcessor',
     'Filesystem',
     'HistorySearch',
@@ -52,6 +54,7 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'security_hooks': SecurityHooks,
     'eviction': EvictionProcessor,
     'patch_tool_calls': PatchToolCalls,
+    'context_manager': ContextManagerCapability,
     'history_search': HistorySearch,
     'approvals': ApprovalGate,
 }

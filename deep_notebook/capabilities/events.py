@@ -12,6 +12,8 @@ from .approval_types import ApprovalDecision, ApprovalRequest
 __all__ = [
     'ApprovalAskedEvent',
     'ApprovalDecidedEvent',
+    'CompressionFailedEvent',
+    'ContextCompressedEvent',
     'ResultEvictedEvent',
     'SubagentEndedEvent',
     'SubagentProgressEvent',
@@ -89,3 +91,22 @@ class ResultEvictedEvent(CapabilityEvent, namespace='deep_notebook'):
     """The file, as the model is told."""
     original_chars: int
     preview_chars: int
+
+
+@dataclass(kw_only=True)
+class ContextCompressedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A summary has taken the place of old messages."""
+
+    messages: int
+    """How many were summarised."""
+    summary: str
+    tokens_before: int
+    tokens_after: int
+    """The size of the context; an estimate."""
+
+
+@dataclass(kw_only=True)
+class CompressionFailedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The context is too full, and no summary could be made; the history stays as it was."""
+
+    reason: str

@@ -104,7 +104,8 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
     """
 
     token_limit: int = DEFAULT_TOKEN_LIMIT
-    """The largest result that stays, in tokens of `NUM_CHARS_PER_TOKEN` characters."""
+    """The largest result that stays, in tokens of `NUM_CHARS_PER_TOKEN` characters. Where the model's context window
+    is known, never more than a quarter of that."""
     eviction_path: str = DEFAULT_EVICTION_PATH
     """The directory for the files; the default is `.deep/large_tool_results` in a notebook's directory."""
     head_lines: int = 5
@@ -204,7 +205,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
             text = part.model_response_str(wrap_if_error=False)
         except (PydanticSerializationError, TypeError, ValueError):
             return part  # pydantic-ai says what is wrong with it
-        if len(text) <= self.token_limit * NUM_CHARS_PER_TOKEN:
+        if len(text) <= self._limit(ctx) * NUM_CHARS_PER_TOKEN:
             return part
         workspace = self._workspace(ctx)
         try:
@@ -219,6 +220,10 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         preview = _TEMPLATE.format(file_path=shown, content_sample=self._sample(text))
         await self._tell(ctx, part, shown, original_chars=len(text), preview_chars=len(preview))
         return replace(part, content=[preview, *part.files] if part.files else preview)
+
+    def _limit(self, ctx: RunContext[AgentDepsT]) -> int:
+        window = ctx.model.context_window
+        return self.token_limit if window is None else min(self.token_limit, window // 4)
 
     def _workspace(self, ctx: RunContext[AgentDepsT]) -> Workspace:
         workspace = run_workspace(ctx)

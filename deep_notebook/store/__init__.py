@@ -5,10 +5,11 @@ from __future__ import annotations
 from .archive import ConversationArchives, MessageArchive
 from .messages import dump_message, load_message
 from .runs import RunChanges, RunPhase, RunRecord
-from .search import HistoryArchive, SearchHit
+from .search import SEARCH_TOOL, HistoryArchive, SearchHit
 from .session import SessionStore, session_path
 
 __all__ = [
+    'SEARCH_TOOL',
     'ConversationArchives',
     'HistoryArchive',
     'MessageArchive',

@@ -104,6 +104,18 @@ async def test_the_defaults_are_those_of_the_design() -> None:
     assert (at_the_limit.texts, evicted_path(above.texts[0]) is None) == (['x' * 80_000], False)
 
 
+async def test_one_result_is_never_more_than_a_quarter_of_a_small_context() -> None:
+    played = []
+    for size in (2_000, 2_001):
+        model = FunctionModel(
+            lambda messages, info: ModelResponse(parts=[TextPart('done')]), profile={'context_window': 2_000}
+        )
+        agent = Agent(model, deps_type=Deps, capabilities=[EvictionProcessor()])
+        result = await agent.run('on', deps=Deps(), message_history=history('x' * size))
+        played.append(evicted_path(tool_returns(result.all_messages())[0].content))
+    assert played == [None, '/large_tool_results/call_1']
+
+
 async def test_a_notebooks_results_lie_among_the_agents_own_files(tmp_path: Path) -> None:
     played = await fetch(TEXT, deps=Deps(KernelWorkspace(tmp_path)))
     path = evicted_path(played.texts[0])
