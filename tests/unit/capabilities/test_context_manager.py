@@ -182,11 +182,22 @@ async def test_one_compression_an_overflow_and_not_one_a_request() -> None:
     assert all(measure(request) < WINDOW * 0.9 for request in talk.requests)
 
 
+async def test_what_was_counted_before_a_compression_does_not_count_after_it() -> None:
+    shares: list[float] = []
+    manager: ContextManagerCapability[Any] = ContextManagerCapability(
+        on_context_update=lambda share, current, maximum: shares.append(share)
+    )
+    talk = Talk(script=[[('fetch', {'number': number})] for number in range(20)])
+    await talk.run(talk.agent(manager, toolsets=[rows()]), 'fetch them')
+    full = next(index for index, share in enumerate(shares) if share > 0.9)
+    assert shares[full + 1] < 0.5
+
+
 async def test_a_second_overflow_summarises_the_first_summary_too() -> None:
     talk = Talk(script=[[('fetch', {'number': number})] for number in range(40)])
     talk.summary = lambda transcript: f'SUMMARY {len(talk.summarised)}'
     messages = await talk.run(talk.agent(ContextManagerCapability(), toolsets=[rows()]), 'fetch them')
-    assert 2 <= len(talk.summarised) <= 8
+    assert 2 <= len(talk.summarised) <= 4
     assert 'Summary of what was before: SUMMARY 1' in talk.summarised[1]
     assert summaries(messages) == [f'SUMMARY {len(talk.summarised)}']
     assert all(measure(request) < WINDOW for request in talk.requests)
@@ -270,20 +281,32 @@ async def test_system_prompts_and_instructions_stay() -> None:
     assert 'likes teal' in (requests[-1].instructions or '') + texts(sent)
 
 
-async def test_a_summary_that_fails_changes_nothing_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(transcript: str) -> str:
-        raise ConnectionError('no route')
+def refuse(transcript: str) -> str:
+    raise ConnectionError('no route')
 
-    talk = Talk(script=[[('fetch', {'number': 1})], [('fetch', {'number': 2})]], summary=refuse)
+
+async def test_a_summary_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    talk = Talk(script=[[('fetch', {'number': number})] for number in range(3)], summary=refuse)
     history = long_talk()
     with caplog.at_level(logging.WARNING):
-        messages = await talk.stream(talk.agent(ContextManagerCapability(), toolsets=[rows(10)]), 'go on', history)
+        messages = await talk.run(talk.agent(ContextManagerCapability(), toolsets=[rows(4_000)]), 'go on', history)
     assert messages[: len(history)] == history
-    assert len(talk.requests) == 3
-    assert [event.reason for event in talk.events if isinstance(event, CompressionFailedEvent)] == [
-        'ConnectionError: no route'
-    ]
+    assert (len(talk.requests), len(talk.summarised)) == (4, 4)
     assert caplog.text.count('was not compressed') == 1
+
+
+async def test_the_run_is_told_that_a_summary_failed() -> None:
+    talk = Talk(summary=refuse)
+    await talk.stream(talk.agent(ContextManagerCapability()), 'go on', long_talk())
+    reasons = [event.reason for event in talk.events if isinstance(event, CompressionFailedEvent)]
+    assert reasons == ['ConnectionError: no route']
+
+
+async def test_a_summary_that_failed_is_not_tried_again_at_once() -> None:
+    talk = Talk(script=[[('fetch', {'number': number})] for number in range(6)], summary=refuse)
+    await talk.run(talk.agent(ContextManagerCapability(), toolsets=[rows(100)]), 'go on', long_talk())
+    # Once more when the provider has counted what was only an estimate at first.
+    assert (len(talk.requests), len(talk.summarised)) == (7, 2)
 
 
 async def test_an_empty_summary_is_a_failure() -> None:
