@@ -66,6 +66,9 @@ async def main(path: Path) -> None:
         size = path.stat().st_size
         heart = Heartbeat()
         beating = asyncio.create_task(heart.beat())
+        await asyncio.sleep(2)
+        print(f'{"loop late at most, idle":<28}{heart.late * 1000:>10.1f} ms')
+        heart.late = 0.0
         began = time.perf_counter()
         await store.search('the')
         print(f'{"first search, which indexes":<28}{(time.perf_counter() - began) * 1000:>10.1f} ms')
