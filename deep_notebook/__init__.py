@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from .capabilities.approvals import ApprovalGate
     from .capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware, CheckpointToolset
     from .capabilities.context_files import ContextFilesCapability, ContextToolset
+    from .capabilities.context_manager import ContextManagerCapability
     from .capabilities.cost import BudgetExceededError, CostInfo, CostTracking, UnpricedModelWarning
+    from .capabilities.eviction import EvictionProcessor
     from .capabilities.filesystem import Filesystem
+    from .capabilities.history_search import HistorySearch, HistorySearchToolset, create_history_search_toolset
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.mcp import McpCapability, McpServer, load_mcp_file
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
     from .capabilities.on_demand import LoadNamed
+    from .capabilities.patch_tool_calls import PatchToolCalls, patch_tool_calls_processor
     from .capabilities.plan import PlanCapability, create_plan_toolset
     from .capabilities.python import RunPython
     from .capabilities.security_hooks import SecurityHooks
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from .errors import DeepNotebookError, McpServerError, RewindRequested, UsageError
     from .options import DeepAgentOptions, DeepAgentSpec
     from .spec import DeepAgent
+    from .store import ConversationArchives, MessageArchive, SearchHit
     from .store.checkpoint_files import FileCheckpointStore
     from .store.checkpoint_sqlite import SqliteCheckpointStore
     from .store.checkpoints import Checkpoint, CheckpointStore, InMemoryCheckpointStore, fork_from_checkpoint
@@ -70,7 +75,9 @@ _HOMES = {
     'CheckpointStore': 'store.checkpoints',
     'CheckpointToolset': 'capabilities.checkpoints',
     'ContextFilesCapability': 'capabilities.context_files',
+    'ContextManagerCapability': 'capabilities.context_manager',
     'ContextToolset': 'capabilities.context_files',
+    'ConversationArchives': 'store',
     'CostInfo': 'capabilities.cost',
     'CostTracking': 'capabilities.cost',
     'DeepAgent': 'spec',
@@ -79,8 +86,11 @@ _HOMES = {
     'DeepAgentSpec': 'options',
     'DeepNotebookError': 'errors',
     'DynamicAgentRegistry': 'capabilities.subagents',
+    'EvictionProcessor': 'capabilities.eviction',
     'FileCheckpointStore': 'store.checkpoint_files',
     'Filesystem': 'capabilities.filesystem',
+    'HistorySearch': 'capabilities.history_search',
+    'HistorySearchToolset': 'capabilities.history_search',
     'Hook': 'capabilities.hooks',
     'HookEvent': 'capabilities.hooks',
     'HookInput': 'capabilities.hooks',
@@ -94,11 +104,14 @@ _HOMES = {
     'McpServer': 'capabilities.mcp',
     'McpServerError': 'errors',
     'MemoryCapability': 'capabilities.memory',
+    'MessageArchive': 'store',
     'OutputStyle': 'styles',
+    'PatchToolCalls': 'capabilities.patch_tool_calls',
     'PlanCapability': 'capabilities.plan',
     'RewindRequested': 'errors',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
+    'SearchHit': 'store',
     'SecurityHooks': 'capabilities.security_hooks',
     'Skill': 'capabilities.skills',
     'SkillResource': 'capabilities.skills',
@@ -121,10 +134,12 @@ _HOMES = {
     'WebSearchCapability': 'capabilities.web',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
+    'create_history_search_toolset': 'capabilities.history_search',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
     'fork_from_checkpoint': 'store.checkpoints',
     'load_mcp_file': 'capabilities.mcp',
+    'patch_tool_calls_processor': 'capabilities.patch_tool_calls',
     'run_with_files': 'agent',
 }
 
@@ -142,7 +157,9 @@ __all__ = [
     'CheckpointStore',
     'CheckpointToolset',
     'ContextFilesCapability',
+    'ContextManagerCapability',
     'ContextToolset',
+    'ConversationArchives',
     'CostInfo',
     'CostTracking',
     'DeepAgent',
@@ -151,8 +168,11 @@ __all__ = [
     'DeepAgentSpec',
     'DeepNotebookError',
     'DynamicAgentRegistry',
+    'EvictionProcessor',
     'FileCheckpointStore',
     'Filesystem',
+    'HistorySearch',
+    'HistorySearchToolset',
     'Hook',
     'HookEvent',
     'HookInput',
@@ -166,11 +186,14 @@ __all__ = [
     'McpServer',
     'McpServerError',
     'MemoryCapability',
+    'MessageArchive',
     'OutputStyle',
+    'PatchToolCalls',
     'PlanCapability',
     'RewindRequested',
     'RunPython',
     'SandboxProtocol',
+    'SearchHit',
     'SecurityHooks',
     'Skill',
     'SkillResource',
@@ -194,11 +217,13 @@ __all__ = [
     '__version__',
     'create_deep_agent',
     'create_default_deps',
+    'create_history_search_toolset',
     'create_plan_toolset',
     'create_subagent_toolset',
     'fork_from_checkpoint',
     'load_ipython_extension',
     'load_mcp_file',
+    'patch_tool_calls_processor',
     'run_with_files',
     'unload_ipython_extension',
 ]

@@ -16,13 +16,17 @@ from .capabilities import CAPABILITIES
 from .capabilities.approvals import ApprovalGate
 from .capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware
 from .capabilities.context_files import ContextFilesCapability
+from .capabilities.context_manager import ContextManagerCapability
 from .capabilities.cost import CostTracking
+from .capabilities.eviction import EvictionProcessor
 from .capabilities.filesystem import Filesystem
+from .capabilities.history_search import HistorySearch
 from .capabilities.hooks import HooksCapability
 from .capabilities.mcp import mcp_capabilities
 from .capabilities.memory import MemoryCapability
 from .capabilities.model_names import ModelNames
 from .capabilities.on_demand import LoadNamed, deferred
+from .capabilities.patch_tool_calls import PatchToolCalls
 from .capabilities.plan import PlanCapability
 from .capabilities.skills import SkillsCapability, default_directories
 from .capabilities.subagents import SubAgentCapability, SubAgentConfig, SubAgentFactory
@@ -33,6 +37,7 @@ from .deps import DeepAgentDeps
 from .errors import UsageError, did_you_mean
 from .models.embedded_prompt import OWN_INSTRUCTIONS
 from .options import DEFAULT_MODEL, DeepAgentOptions, Settled, settle, with_options_signature
+from .store import ConversationArchives
 from .store.checkpoints import InMemoryCheckpointStore
 from .styles import format_style_prompt, resolve_style
 
@@ -101,6 +106,7 @@ def build_agent(
         output_type = str if spec.output_schema is None else StructuredDict(spec.output_schema)
     stored, given = _own_capabilities(settled['capabilities'])
     capabilities: list[AbstractCapability[Any]] = [
+        *_history(settled),
         ModelNames(),
         Capability(id='base', instructions=BASE_INSTRUCTIONS),
         Capability(id=OWN_INSTRUCTIONS, instructions=list(_instructions(settled))),
@@ -195,6 +201,29 @@ def _around(settled: Settled) -> Iterator[AbstractCapability[Any]]:
         yield ProcessHistory(processor)
 
 
+def _history(settled: Settled) -> Iterator[AbstractCapability[Any]]:
+    """Yield what looks after the history, before all others: they see results whole."""
+    spec = settled.spec
+    if spec.eviction_token_limit is not None:
+        yield EvictionProcessor(
+            spec.eviction_token_limit, on_eviction=settled['on_eviction'], backend=settled['backend']
+        )
+    if spec.patch_tool_calls:
+        yield PatchToolCalls()
+    if spec.context_manager:
+        archive = settled['history_archive'] or settled['history_messages_path'] or ConversationArchives()
+        yield ContextManagerCapability(
+            spec.context_manager_max_tokens,
+            summarization_model=settled['summarization_model'],
+            archive=archive,
+            on_context_update=settled['on_context_update'],
+            on_before_compress=settled['on_before_compress'],
+            on_after_compress=settled['on_after_compress'],
+        )
+        if spec.include_history_archive:
+            yield HistorySearch(archive)
+
+
 def _model_side(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     """Yield what concerns the model."""
     spec = settled.spec
@@ -250,6 +279,8 @@ _NOT_FOR_SUBAGENTS = {
     'include_subagents': False,  # a level of its own comes with the task that it is given
     'include_skills': False,
     'include_plan': False,
+    'context_manager': False,
+    'eviction_token_limit': None,  # it has its parent's
     'cost_tracking': False,  # its parent counts
     'thinking': False,
 }

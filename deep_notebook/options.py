@@ -18,6 +18,7 @@ from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, Positive
 from pydantic_ai.agent.abstract import AgentRetries
 from pydantic_ai.agent.spec import AgentSpec, CapabilitySpec
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import Model
 from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
 from pydantic_ai.tools import Tool
@@ -26,13 +27,16 @@ from typing_extensions import TypedDict
 
 from .capabilities.approvals import Approver
 from .capabilities.checkpoints import CheckpointFrequency
+from .capabilities.context_manager import OnAfterCompress, OnBeforeCompress, OnContextUpdate
 from .capabilities.cost import OnCostUpdate
+from .capabilities.eviction import OnEviction
 from .capabilities.filesystem import EditFormat
 from .capabilities.hooks import Hook
 from .capabilities.mcp import McpServer
 from .capabilities.skills import BackendSkillsDirectory, SkillsDirectory
 from .capabilities.subagents import DynamicAgentRegistry, SubAgentConfig
 from .errors import UsageError, did_you_mean
+from .store import ConversationArchives, HistoryArchive
 from .store.checkpoints import CheckpointStore
 from .styles import OutputStyle
 from .workspaces import BackendProtocol
@@ -69,6 +73,12 @@ class StoredSubAgent(TypedDict, total=False):
 def _no_deps_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
     if value is not None:
         raise ValueError('a deep agent has DeepAgentDeps; leave deps_schema out')
+    return value
+
+
+def _no_teams(value: bool) -> bool:
+    if value:
+        raise ValueError('this version has no teams yet; subagents may do')
     return value
 
 
@@ -114,6 +124,10 @@ class DeepAgentSpec(AgentSpec):
     """Whether it keeps notes from one conversation to the next."""
     include_checkpoints: bool = False
     """Whether checkpoints of the conversation are taken, and the agent can go back to one."""
+    include_teams: Annotated[bool, AfterValidator(_no_teams)] = False
+    """Not for this version: there are no teams of agents yet, only subagents."""
+    include_history_archive: bool = True
+    """Whether it looks up what was said before, also what was compressed away; needs `context_manager`."""
     web_search: bool = False
     """Whether it searches the web: queries leave this machine."""
     web_fetch: bool = False
@@ -141,6 +155,18 @@ class DeepAgentSpec(AgentSpec):
     """When checkpoints are taken: after each step with tools, before each request, or only by name."""
     max_checkpoints: PositiveInt = 20
     """How many of those that nobody named are kept."""
+    eviction_token_limit: NonNegativeInt | None = 20_000
+    """The largest tool result that stays in the history, in tokens; a larger one goes into a file. `null`: no limit."""
+    patch_tool_calls: bool = True
+    """Whether calls and results that lost each other are put together again."""
+    context_manager: bool = True
+    """Whether old messages are summarised before the context overflows."""
+    context_manager_max_tokens: PositiveInt | None = None
+    """The size of the context in tokens; by default what is known of the model."""
+    summarization_model: str | None = None
+    """Who summarises; by default the model that answers."""
+    history_messages_path: str | None = None
+    """A `messages.json` that keeps the whole history, compressed or not."""
     mcp_servers: dict[str, dict[str, Any]] | None = None
     """MCP servers by name, each with `command`, `args`, `env` and `cwd`, or with `url` and `headers`."""
 
@@ -186,6 +212,8 @@ class DeepAgentOptions(TypedDict, total=False):
     include_skills: bool
     include_memory: bool
     include_checkpoints: bool
+    include_teams: bool
+    include_history_archive: bool
     web_search: bool
     web_fetch: bool
     thinking: bool | ThinkingEffort | None
@@ -199,6 +227,12 @@ class DeepAgentOptions(TypedDict, total=False):
     plans_dir: str
     checkpoint_frequency: CheckpointFrequency
     max_checkpoints: int
+    eviction_token_limit: int | None
+    patch_tool_calls: bool
+    context_manager: bool
+    context_manager_max_tokens: int | None
+    summarization_model: Model | str | None
+    history_messages_path: str | Path | None
     mcp_servers: Mapping[str, McpServer | Mapping[str, Any]] | None
     interrupt_on: Mapping[str, bool] | None
     cost_tracking: bool
@@ -227,6 +261,16 @@ class DeepAgentOptions(TypedDict, total=False):
     """Further tools for every subagent."""
     history_processors: Sequence[Callable[..., Any]] | None
     """Functions that change the history before each request."""
+    on_eviction: OnEviction | None
+    """Called as `(tool_name, file_path, original_chars, preview_chars)` when a result went into a file."""
+    on_context_update: OnContextUpdate | None
+    """Called as `(share, tokens, max_tokens)` when it is known how full the context is."""
+    on_before_compress: OnBeforeCompress | None
+    """Called with the messages that a summary will replace, and how many they are."""
+    on_after_compress: OnAfterCompress | None
+    """Called with the messages that are left; text that it returns joins the summary."""
+    history_archive: HistoryArchive | ConversationArchives | None
+    """Where the whole history is kept and searched, instead of `history_messages_path`."""
     on_cost_update: OnCostUpdate | None
     """Called after each request with what was spent."""
 

@@ -85,6 +85,7 @@ def _agent(capabilities: Sequence[AbstractCapability[Any]]) -> Agent[Any, Any]:
         include_skills=False,
         include_memory=False,
         include_plan=False,
+        context_manager=False,
         defer=None,
     )
 

@@ -9,12 +9,16 @@ from pydantic_ai.capabilities import AbstractCapability
 from .approvals import ApprovalGate
 from .checkpoints import CheckpointCapability, CheckpointMiddleware
 from .context_files import ContextFilesCapability
+from .context_manager import ContextManagerCapability
 from .cost import CostTracking
+from .eviction import EvictionProcessor
 from .filesystem import Filesystem
+from .history_search import HistorySearch
 from .hooks import HooksCapability
 from .mcp import McpCapability
 from .memory import MemoryCapability
 from .on_demand import LoadNamed
+from .patch_tool_calls import PatchToolCalls
 from .plan import PlanCapability
 from .python import RunPython
 from .security_hooks import SecurityHooks
@@ -29,12 +33,16 @@ __all__ = [
     'CheckpointCapability',
     'CheckpointMiddleware',
     'ContextFilesCapability',
+    'ContextManagerCapability',
     'CostTracking',
+    'EvictionProcessor',
     'Filesystem',
+    'HistorySearch',
     'HooksCapability',
     'LoadNamed',
     'McpCapability',
     'MemoryCapability',
+    'PatchToolCalls',
     'PlanCapability',
     'RunPython',
     'SecurityHooks',
@@ -61,6 +69,10 @@ CAPABILITIES: dict[str, type[AbstractCapability[Any]]] = {
     'hooks': HooksCapability,
     'security_hooks': SecurityHooks,
     'cost': CostTracking,
+    'eviction': EvictionProcessor,
+    'patch_tool_calls': PatchToolCalls,
+    'context_manager': ContextManagerCapability,
+    'history_search': HistorySearch,
     'approvals': ApprovalGate,
     'load_named': LoadNamed,
 }

@@ -26,7 +26,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     repair_messages,
 )
-from pydantic_ai.tools import AgentDepsT, Tool
+from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 
 from ..errors import RewindRequested, did_you_mean
@@ -41,6 +41,7 @@ from ..store.checkpoints import (
 )
 from .approvals import PREVIEW, Preview
 from .tool_classes import READ, WRITE
+from .tools import MethodTool
 
 __all__ = [
     'Annotate',
@@ -161,9 +162,9 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
         rewind_metadata = {**WRITE, PREVIEW: self._preview}
         super().__init__(
             [
-                Tool(self.save_checkpoint, sequential=True, metadata={**READ}),
-                Tool(self.list_checkpoints, metadata={**READ}),
-                Tool(self.rewind_to, sequential=True, metadata=rewind_metadata),
+                MethodTool(self.save_checkpoint, sequential=True, metadata={**READ}),
+                MethodTool(self.list_checkpoints, metadata={**READ}),
+                MethodTool(self.rewind_to, sequential=True, metadata=rewind_metadata),
             ],
             id=id,
         )

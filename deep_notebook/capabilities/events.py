@@ -12,9 +12,12 @@ from .approval_types import ApprovalDecision, ApprovalRequest
 __all__ = [
     'ApprovalAskedEvent',
     'ApprovalDecidedEvent',
+    'CompressionFailedEvent',
+    'ContextCompressedEvent',
     'NoticeEvent',
     'QuestionAnsweredEvent',
     'QuestionAskedEvent',
+    'ResultEvictedEvent',
     'SubagentEndedEvent',
     'SubagentProgressEvent',
     'SubagentStartedEvent',
@@ -107,3 +110,32 @@ class SubagentEndedEvent(CapabilityEvent, namespace='deep_notebook'):
     seconds: float
     files: list[dict[str, Any]] = field(default_factory=list)
     """What it did to files, as its tools reported: `{'path', 'added', 'removed', 'diff'}` dicts."""
+
+
+@dataclass(kw_only=True)
+class ResultEvictedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The result of the call `tool_call_id` was too large and is in a file now."""
+
+    path: str
+    """The file, as the model is told."""
+    original_chars: int
+    preview_chars: int
+
+
+@dataclass(kw_only=True)
+class ContextCompressedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """A summary has taken the place of old messages."""
+
+    messages: int
+    """How many were summarised."""
+    summary: str
+    tokens_before: int
+    tokens_after: int
+    """The size of the context; an estimate."""
+
+
+@dataclass(kw_only=True)
+class CompressionFailedEvent(CapabilityEvent, namespace='deep_notebook'):
+    """The context is too full, and no summary could be made; the history stays as it was."""
+
+    reason: str

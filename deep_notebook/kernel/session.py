@@ -264,7 +264,8 @@ class NotebookSession:
             update['context_discovery'] = True
         spec = self.settled.spec.model_copy(update=update)
         objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
-        if spec.include_checkpoints and self._store is not None:
+        if self._store is not None:
+            objects['history_archive'] = self._store
             objects['checkpoint_store'] = SqliteCheckpointStore(self._store)
         return build_agent(Settled(spec=spec, objects=objects))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .archive import ConversationArchives, MessageArchive
 from .checkpoint_files import FileCheckpointStore
 from .checkpoint_sqlite import SqliteCheckpointStore
 from .checkpoints import (
@@ -17,17 +18,23 @@ from .checkpoints import (
 )
 from .messages import dump_message, load_message
 from .runs import RunChanges, RunPhase, RunRecord
+from .search import SEARCH_TOOL, HistoryArchive, SearchHit
 from .session import SessionStore, session_path
 
 __all__ = [
+    'SEARCH_TOOL',
     'Checkpoint',
     'CheckpointStore',
     'CheckpointSummary',
+    'ConversationArchives',
     'FileCheckpointStore',
+    'HistoryArchive',
     'InMemoryCheckpointStore',
+    'MessageArchive',
     'RunChanges',
     'RunPhase',
     'RunRecord',
+    'SearchHit',
     'SessionStore',
     'SqliteCheckpointStore',
     'SummarisingCheckpointStore',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -29,10 +30,18 @@ from .runs import (
     stop_dead_runs,
     update_run,
 )
+from .search import SEARCH_SCHEMA, SearchHit, index_some, part_ids, search_index
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
-MIGRATIONS = ((*MESSAGES_SCHEMA, *RUNS_SCHEMA), RECORDING_COLUMN, TERMS_COLUMN, READ_COLUMN, HISTORIES_SCHEMA)
+MIGRATIONS = (
+    (*MESSAGES_SCHEMA, *RUNS_SCHEMA),
+    RECORDING_COLUMN,
+    TERMS_COLUMN,
+    READ_COLUMN,
+    HISTORIES_SCHEMA,
+    SEARCH_SCHEMA,
+)
 """One element a schema version. Append; a version that was released never changes."""
 
 
@@ -138,6 +147,34 @@ class SessionStore:
         present = list(messages)
         await self._write(lambda known: present)
 
+    async def keep(self, history: Sequence[ModelMessage]) -> None:
+        """Do what `sync` does: whatever happens to `history` next, the archive has it."""
+        await self.sync(history)
+
+    async def search(self, query: str, *, limit: int = 10, context: int = 5) -> list[SearchHit]:
+        """Return what matches in everything that was said in this notebook, the best first.
+
+        All conversations, branches and compressed parts are searched. Only what the run in progress has said itself,
+        and still has before it, is left out. A query without words finds nothing.
+
+        Args:
+            query: Words in any script; signs have no meaning.
+            limit: The most hits.
+            context: Lines to show before and after each.
+        """
+
+        def work(connection: sqlite3.Connection) -> list[SearchHit] | None:
+            if index_some(connection):
+                return None
+            without = part_ids(connection, self._messages_of_running(connection))
+            hits = search_index(connection, query, limit=limit, context=context, without=without)
+            return [_dated(connection, hit) for hit in hits]
+
+        # A batch at a time: what else the store has to do gets its turn.
+        while (hits := await self._database.run(work)) is None:
+            pass
+        return hits
+
     async def start_run(
         self, *, prompt: str, model: str, recording: RecordingUse | None = None, terms: RunTerms | None = None
     ) -> int:
@@ -199,6 +236,19 @@ class SessionStore:
     def _suspended_run(self, connection: sqlite3.Connection) -> RunRecord | None:
         return find_run(connection, "conversation = ? AND phase = 'suspended' ORDER BY id DESC", self._conversation)
 
+    def _messages_of_running(self, connection: sqlite3.Connection) -> list[int]:
+        """Return the messages that the run in progress has added to the conversation."""
+        condition = "conversation = ? AND phase IN ('starting', 'running', 'waiting') ORDER BY id DESC"
+        running = find_run(connection, condition, self._conversation)
+        if running is None:
+            return []
+        rows = connection.execute(
+            'SELECT message FROM entries JOIN messages ON messages.id = entries.message'
+            ' WHERE conversation = ? AND created >= ?',
+            (self._conversation, running.started),
+        )
+        return [message for (message,) in rows]
+
     def _find_conversation(self, connection: sqlite3.Connection) -> None:
         row = connection.execute(
             'SELECT id FROM conversations WHERE ended IS NULL AND branch_of IS NULL ORDER BY id DESC LIMIT 1'
@@ -225,3 +275,12 @@ def _create_conversation(connection: sqlite3.Connection, *, branch_of: int | Non
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
+
+
+def _dated(connection: sqlite3.Connection, hit: SearchHit) -> SearchHit:
+    """Return `hit` with its time and its run: the one that was in progress when the message was stored."""
+    created = connection.execute('SELECT created FROM messages WHERE id = ?', (hit.message,)).fetchone()[0]
+    run = connection.execute(
+        'SELECT max(id) FROM runs WHERE started <= :at AND (ended IS NULL OR ended >= :at)', {'at': created}
+    ).fetchone()[0]
+    return replace(hit, run=run, created=created)

@@ -28,7 +28,9 @@ async def test_the_default_agent_fits_its_first_request(tmp_path: Path) -> None:
     deps = create_default_deps(KernelWorkspace(tmp_path))
     python = RunPython[DeepAgentDeps](runner=NoKernel())
     default = await first_request_cost(create_deep_agent(capabilities=[python]), deps)
-    everything = create_deep_agent(capabilities=[python], defer=None, web_search=True, web_fetch=True)
+    everything = create_deep_agent(
+        capabilities=[python], defer=None, web_search=True, web_fetch=True, include_checkpoints=True
+    )
     eager = await first_request_cost(everything, deps)
     print(
         f'first request: {default.total} of {FIRST_REQUEST_TOKENS} tokens; all eager: {eager.total} of {EAGER_TOKENS}'

@@ -175,6 +175,7 @@ async def test_flags_take_tools_away(tmp_path: Path) -> None:
         include_skills=False,
         include_memory=False,
         include_plan=False,
+        context_manager=False,
     )
     assert await tools_of(nothing, here(tmp_path)) == set()
     assert 'execute' not in await tools_of(create_deep_agent(include_execute=False), here(tmp_path))
@@ -319,6 +320,37 @@ class Priced(WrapperModel):
         response = await super().request(*args)
         response.usage.cost = Decimal('0.01')
         return response
+
+
+async def test_a_large_result_goes_into_a_file_and_its_preview_stays(tmp_path: Path) -> None:
+    evicted: list[str] = []
+    lines = '\n'.join(f'line {number}' for number in range(20_000))
+
+    def produce() -> str:
+        """Return much."""
+        return lines
+
+    def model() -> FunctionModel:
+        return script(call('produce'), lambda messages: str(returns(messages)[-1].content)[:60])
+
+    def on_eviction(tool: str, path: str, before: int, after: int) -> None:
+        evicted.append(path)
+
+    agent = create_deep_agent(model(), tools=[produce], on_eviction=on_eviction)
+    output = (await agent.run('Go.', deps=here(tmp_path))).output
+    assert output.startswith('Tool result too large, saved to: .deep/large_tool_results/')
+    assert (tmp_path / evicted[0]).read_text() == lines
+    kept = create_deep_agent(model(), tools=[produce], eviction_token_limit=None)
+    assert not (await kept.run('Go.', deps=here(tmp_path))).output.startswith('Tool result too large')
+
+
+async def test_what_was_said_is_found_again(tmp_path: Path) -> None:
+    model = script('The password of the printer is 7.', call('search_conversation_history', query='printer'), 'Found.')
+    agent = create_deep_agent(model, defer=None, history_messages_path=tmp_path / 'messages.json')
+    deps = here(tmp_path)
+    await agent.run('Remember the printer.', deps=deps)
+    result = await agent.run('Which password has it?', deps=deps)
+    assert 'The password of the printer is 7.' in str(returns(result.all_messages())[-1].content)
 
 
 async def test_names_of_models_that_only_we_know_are_resolved_when_a_run_begins(

@@ -10,8 +10,11 @@ from pydantic_ai import Agent
 
 from deep_notebook.capabilities.checkpoints import CheckpointCapability, CheckpointMiddleware
 from deep_notebook.capabilities.cost import CostTracking
+from deep_notebook.capabilities.eviction import EvictionProcessor
 from deep_notebook.capabilities.filesystem import Filesystem
+from deep_notebook.capabilities.history_search import HistorySearch
 from deep_notebook.capabilities.memory import MemoryCapability
+from deep_notebook.capabilities.patch_tool_calls import PatchToolCalls
 from deep_notebook.capabilities.plan import PlanCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
 from deep_notebook.capabilities.todos import Todos
@@ -42,6 +45,9 @@ class NoRunner:
         (CostTracking(1), 0),
         (CheckpointCapability(), 180),
         (CheckpointMiddleware(), 0),
+        (HistorySearch(), 75),
+        (EvictionProcessor(), 0),
+        (PatchToolCalls(), 0),
     ],
 )
 async def test_tools_cost_little(tmp_path: Path, capability: Any, limit: int) -> None:
