@@ -265,6 +265,8 @@ def _subagent_factory(parent: Settled) -> SubAgentFactory:
     def make(config: SubAgentConfig) -> Agent[DeepAgentDeps, Any]:
         options = {name: parent[name] for name in _SHARED_WITH_SUBAGENTS}
         options |= {name: value for name in _SET_BY_SUBAGENTS if (value := config.get(name)) is not None}
+        # Ids that its parent defers may be of what a subagent does not have.
+        options['defer'] = 'auto' if parent['defer'] == 'auto' else None
         return build_agent(settle({**options, **_NOT_FOR_SUBAGENTS}), subagent=config)
 
     return make
@@ -272,7 +274,7 @@ def _subagent_factory(parent: Settled) -> SubAgentFactory:
 
 _SHARED_WITH_SUBAGENTS = (
     *('retries', 'tool_timeout', 'include_execute', 'include_memory', 'memory_dir', 'context_files'),
-    *('context_discovery', 'edit_format', 'web_search', 'web_fetch', 'backend', 'defer'),
+    *('context_discovery', 'edit_format', 'web_search', 'web_fetch', 'backend'),
 )
 _SET_BY_SUBAGENTS = ('name', 'model', 'instructions', 'toolsets', 'capabilities', 'context_files', 'include_memory')
 _NOT_FOR_SUBAGENTS = {

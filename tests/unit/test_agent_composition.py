@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dirty_equals import Contains, IsStr
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, Capability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
@@ -236,6 +236,12 @@ async def test_who_changes_nothing_cannot(tmp_path: Path, name: str) -> None:
     assert {'ls', 'read_file', 'grep'} <= tools
     assert not tools & {'write_file', 'edit_file', 'execute', 'run_python'}
     assert ('save_plan' in tools) == (name == 'planner')
+
+
+async def test_what_a_parent_defers_and_its_subagents_lack_is_no_fault_of_theirs(tmp_path: Path) -> None:
+    refunds = Capability[Any](id='refunds', description='Refunds.', instructions='Pay.')
+    tools = await subagent_tools('general', here(tmp_path), capabilities=[refunds], defer=['refunds', 'skills'])
+    assert 'read_file' in tools
 
 
 async def test_nesting_is_bounded_by_its_depth(tmp_path: Path) -> None:
