@@ -148,7 +148,8 @@ def _waiting(
 ) -> list[AbstractCapability[Any]]:
     """Return the capabilities with those on demand that `defer` says, and what loads them when a prompt names them."""
     waiting = deferred(capabilities, () if defer is None else defer)
-    return [*waiting, LoadNamed()] if any(each.defer_loading for each in waiting) else waiting
+    named = any(isinstance(each, LoadNamed) for each in waiting)
+    return [*waiting, LoadNamed()] if any(each.defer_loading for each in waiting) and not named else waiting
 
 
 def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[AbstractCapability[Any]]:

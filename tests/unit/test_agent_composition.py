@@ -25,6 +25,7 @@ from deep_notebook import (
     HookInput,
     HookResult,
     KernelWorkspace,
+    LoadNamed,
     OutputStyle,
     Skill,
     SkillsCapability,
@@ -236,6 +237,17 @@ async def test_who_changes_nothing_cannot(tmp_path: Path, name: str) -> None:
     assert {'ls', 'read_file', 'grep'} <= tools
     assert not tools & {'write_file', 'edit_file', 'execute', 'run_python'}
     assert ('save_plan' in tools) == (name == 'planner')
+
+
+async def test_own_words_load_an_own_capability(tmp_path: Path) -> None:
+    refunds = Capability[Any](id='refunds', description='Refunds.', instructions='Pay at once.', defer_loading=True)
+    agent = create_deep_agent(capabilities=[refunds, LoadNamed({'refunds': ['money back']})])
+    seen: list[list[ModelMessage]] = []
+    await agent.run('I want my money back.', deps=here(tmp_path), model=script('Yes.', seen=seen))
+    assert 'Pay at once.' in str(seen[0])
+    await agent.run('Use a skill.', deps=here(tmp_path), model=script('Yes.', seen=seen))
+    assert 'Pay at once.' not in str(seen[1])
+    assert '- plotting: ' in str(seen[1])
 
 
 async def test_what_a_parent_defers_and_its_subagents_lack_is_no_fault_of_theirs(tmp_path: Path) -> None:
