@@ -141,6 +141,14 @@ def test_an_empty_file_is_the_default_agent(tmp_path: Path) -> None:
     assert isinstance(deps, DeepAgentDeps)
 
 
+def test_the_file_in_the_readme_makes_an_agent(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / 'README.md').read_text(encoding='utf-8')
+    shown = readme.partition('```yaml\n')[2].partition('```')[0]
+    (tmp_path / 'agent.yaml').write_text(shown, encoding='utf-8')
+    agent, _ = DeepAgent.from_file(tmp_path / 'agent.yaml')
+    assert agent.model == 'anthropic:claude-opus-4-6'
+
+
 class Answer(BaseModel):
     number: int
 
