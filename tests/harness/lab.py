@@ -283,8 +283,12 @@ class NotebookPage:
         return place.get_by_role('button', name=label, exact=True).last
 
     def wait_for_kernel(self, timeout: float = 60.0) -> None:
-        """Wait until the page is connected to the notebook's kernel."""
+        """Wait until the page is connected to the notebook's kernel, and the kernel has told what it is.
+
+        What is sent to a kernel that is still starting can get lost.
+        """
         self.page.wait_for_function(_CONNECTED, timeout=timeout * 1000)
+        self.page.evaluate(f'async () => {{ {_PANEL} await panel.sessionContext.session.kernel.info; }}')
 
     def wait_for_text(self, text: str, *, cell: int, timeout: float = TIMEOUT) -> None:
         """Wait until a cell's output shows `text`."""
