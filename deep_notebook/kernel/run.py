@@ -270,7 +270,9 @@ class Run:
         """Return the line that says what was denied without a question and how to allow it."""
         asked = {approval.id for approval in self.state.approvals}
         steps = [step for step in self.state.steps if isinstance(step, ToolStep) and step.id not in asked]
-        denied = dict.fromkeys(f'`{step.name}`' for step in steps if step.status == 'denied')
+        own = [step.name for step in steps if step.status == 'denied']
+        of_subagents = [each.tool for each in self.state.approvals if each.channel == 'policy' and not each.reason]
+        denied = [f'`{name}`' for name in dict.fromkeys([*own, *of_subagents])]
         if not denied:
             return None
         notice = f'Denied without a question: {", ".join(denied)}. `%%deep --approve auto` allows it.'

@@ -93,6 +93,22 @@ def test_without_a_person_a_write_is_denied_and_the_message_says_how_to_allow_it
     assert (tmp_path / 'a.txt').read_text() == 'a'
 
 
+def test_a_subagents_write_that_was_denied_is_said_and_how_to_allow_it(kernel: RealKernel) -> None:
+    deep(
+        kernel,
+        """
+        model = script(
+            call('task', description='Do it.'), call('write_file', path='a.txt', content='a'), 'Tried.', 'Ok.'
+        )
+        """,
+    )
+
+    text = run_deep(kernel, '', 'Go.', allow_stdin=False).displays[-1]['text/plain']
+
+    assert 'general asked  Write a.txt? · denied by policy' in text
+    assert 'Denied without a question: `write_file`. `%%deep --approve auto` allows it.' in text
+
+
 def test_resume_asks_again_and_answers_can_come_one_by_one(kernel: RealKernel, tmp_path: Path) -> None:
     deep(
         kernel,
