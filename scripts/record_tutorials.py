@@ -66,6 +66,7 @@ PEOPLE = {
     '04-subagents-and-plans': [
         Person({'asks': asks, 'unit': unit}) for asks, unit in ((('y',), ('',)), (('n',), ('2',)))
     ],
+    '05-skills-memory-context': [Person({'profile': ('y',)}), Person({'profile': ('n',)})],
 }
 """Who runs each recorded tutorial, beside a headless run."""
 

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
-from . import approvals, files, subagents
-from .turns import Answers, Turn
+from . import approvals, files, skills, subagents
+from .turns import Answers, Results, Turn
 
 __all__ = ['tutorial_model']
 
-_ANSWERS: Answers = {**approvals.ANSWERS, **files.ANSWERS, **subagents.ANSWERS}
+_ANSWERS: Answers = {**approvals.ANSWERS, **files.ANSWERS, **subagents.ANSWERS, **skills.ANSWERS}
 
 
 def tutorial_model() -> FunctionModel:
@@ -29,13 +29,14 @@ def tutorial_model() -> FunctionModel:
 async def _answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
     start, turns = _turn_under_way(messages)
     number = sum(isinstance(message, ModelResponse) for message in messages[start:])
-    results = [
+    results = Results(
         part
         for message in messages
         if isinstance(message, ModelRequest)
         for part in message.parts
         if isinstance(part, ToolReturnPart)
-    ]
+    )
+    results.instructions = info.instructions or ''
     turn = turns[number]
     answer = turn(results) if callable(turn) else turn
     if isinstance(answer, str):

@@ -20,8 +20,15 @@ class Call:
     args: dict[str, Any]
 
 
+class Results(list[ToolReturnPart]):
+    """What the tools of the conversation returned, oldest first."""
+
+    instructions: str = ''
+    """What the model is told at this request beside the conversation."""
+
+
 Answer: TypeAlias = str | Sequence[Call]
-Results: TypeAlias = list[ToolReturnPart]
+
 Turn: TypeAlias = Answer | Callable[[Results], Answer]
 Answers: TypeAlias = dict[str, list[Turn]]
 """The answers of a turn, one a request, by what the prompt begins with."""

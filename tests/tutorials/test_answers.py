@@ -25,6 +25,7 @@ PEOPLE = {
         'says yes': {'asks': ['y'], 'unit': ['GWh']},
         'says no': {'asks': ['n'], 'unit': ['1']},
     },
+    '05-skills-memory-context': {'says yes': {'profile': ['y']}, 'says no': {'profile': ['n']}},
 }
 CASES = [
     pytest.param(notebook, answers, id=f'{notebook[:2]}-{who}')
