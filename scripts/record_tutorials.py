@@ -67,6 +67,7 @@ PEOPLE = {
         Person({'asks': asks, 'unit': unit}) for asks, unit in ((('y',), ('',)), (('n',), ('2',)))
     ],
     '05-skills-memory-context': [Person({'profile': ('y',)}), Person({'profile': ('n',)})],
+    '06-specs-and-capabilities-on-demand': [],
 }
 """Who runs each recorded tutorial, beside a headless run."""
 
