@@ -40,7 +40,7 @@ _REPLAY = re.compile(r'--replay (\S+)')
 _MODEL = f"""
 import sys
 sys.path.insert(0, {str(SCRIPTS)!r})
-from tutorial_model import tutorial_model
+from tutorials import tutorial_model
 tutor = tutorial_model()
 """
 
@@ -63,6 +63,11 @@ PEOPLE = {
         for number, (add, shorten) in enumerate(product(_ADD, _SHORTEN))
     ],
     '03-files-and-kernel': [],
+    '04-subagents-and-plans': [
+        Person({'asks': asks, 'unit': unit}) for asks, unit in ((('y',), ('',)), (('n',), ('2',)))
+    ],
+    '05-skills-memory-context': [Person({'profile': ('y',)}), Person({'profile': ('n',)})],
+    '06-specs-and-capabilities-on-demand': [],
 }
 """Who runs each recorded tutorial, beside a headless run."""
 

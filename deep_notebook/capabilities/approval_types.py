@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import JsonValue
 from pydantic_ai import RunContext
@@ -21,6 +21,7 @@ __all__ = [
     'ApprovalMode',
     'ApprovalRequest',
     'Approver',
+    'HearsDenials',
     'Preview',
     'PreviewFunction',
 ]
@@ -83,4 +84,13 @@ class Approver(Protocol):
 
     async def decide(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """Return the decision, or `None` when nobody can decide now and the run has to be suspended."""
+        ...
+
+
+@runtime_checkable
+class HearsDenials(Approver, Protocol):
+    """An approver that is told also of the calls that are denied without a question."""
+
+    async def denied(self, request: ApprovalRequest) -> None:
+        """Hear of one."""
         ...

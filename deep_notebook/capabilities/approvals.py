@@ -50,6 +50,7 @@ from .approval_types import (
     ApprovalMode,
     ApprovalRequest,
     Approver,
+    HearsDenials,
     Preview,
     PreviewFunction,
 )
@@ -147,6 +148,9 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
         if not requests.approvals:
             return None
         if self.mode == 'deny':
+            if isinstance(self.approver, HearsDenials):
+                for call in requests.approvals:
+                    await self.approver.denied(replace(request_of(requests, call), asked_by=self.asked_by))
             return requests.build_results(
                 approvals={call.tool_call_id: self._denied(call) for call in requests.approvals}
             )

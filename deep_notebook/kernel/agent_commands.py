@@ -14,6 +14,7 @@ from ..masking import mask_secrets
 from ..options import DeepAgentSpec, settle, spec_of
 from ..spec import read_spec, spec_data, spec_text, write_spec
 from . import mcp_command
+from .prompt import expand
 
 if TYPE_CHECKING:
     from .cells import DeepCells
@@ -102,8 +103,10 @@ COMMANDS: dict[str, Callable[[DeepCells, str], str]] = {
 
 
 def _path(session: NotebookSession, text: str) -> Path:
-    """Return the file that is meant: quotes may stand around it, `~` is home, and the rest starts at the notebook."""
-    text = text.strip()
+    """Return the file that is meant: quotes may stand around it, `{name}` is the text of a variable, `~` is home, and
+    the rest starts at the notebook.
+    """
+    text = expand(text.strip(), session.namespace)
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in '"\''
     return session.directory / Path(text[1:-1] if quoted else text).expanduser()
 

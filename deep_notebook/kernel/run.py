@@ -37,6 +37,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDef
 from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 
+from ..capabilities.approvals import ApprovalGate
 from ..capabilities.tool_classes import tool_class
 from ..errors import DeepNotebookError, RewindRequested
 from ..masking import mask_secrets
@@ -67,6 +68,9 @@ _call: ContextVar[tuple[str, str | None]] = ContextVar('deep_notebook.call', def
 
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
+
+_REMEDY = ApprovalGate.remedy
+"""What the approval gate says in the result of a call that it denied; what a hook denied, nothing allows."""
 
 _PAGE_SECONDS = 1.5
 """Seconds from the start of a run in which a page has loaded the view, if it ever will."""
@@ -275,10 +279,12 @@ class Run:
         """Return the line that says what was denied without a question and how to allow it."""
         asked = {approval.id for approval in self.state.approvals}
         steps = [step for step in self.state.steps if isinstance(step, ToolStep) and step.id not in asked]
-        denied = dict.fromkeys(f'`{step.name}`' for step in steps if step.status == 'denied')
+        own = [step.name for step in steps if step.status == 'denied' and _REMEDY in step.result]
+        of_subagents = [each.tool for each in self.state.approvals if each.channel == 'policy' and not each.reason]
+        denied = [f'`{name}`' for name in dict.fromkeys([*own, *of_subagents])]
         if not denied:
             return None
-        notice = f'Denied without a question: {", ".join(denied)}. `%%deep --approve auto` allows it.'
+        notice = f'Denied without a question: {", ".join(denied)}. `{_REMEDY}` allows it.'
         return ' '.join(filter(None, [self.state.notice, notice]))
 
     @asynccontextmanager

@@ -67,6 +67,8 @@ def test_the_agent_is_told_of_an_uploaded_file(kernel: RealKernel, tmp_path: Pat
     assert (tmp_path / '.deep/uploads/my data.csv').read_text() == 'a\n1\n'
     run_deep(kernel, '', 'Look.')
     assert '`.deep/uploads/my data.csv` (4 B, 2 lines)' in kernel.run('print(seen[0][-1].instructions)').stdout
+    kernel.run(f'path = {str(outside / "my data.csv")!r}')
+    assert '.deep/uploads/my data-2.csv' in kernel.run('%deep upload {path}').stdout
     assert 'nothing.csv cannot be read' in kernel.run('%deep upload nothing.csv').text
 
 

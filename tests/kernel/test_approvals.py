@@ -93,6 +93,33 @@ def test_without_a_person_a_write_is_denied_and_the_message_says_how_to_allow_it
     assert (tmp_path / 'a.txt').read_text() == 'a'
 
 
+def test_a_subagents_write_that_was_denied_is_said_and_how_to_allow_it(kernel: RealKernel) -> None:
+    deep(
+        kernel,
+        """
+        model = script(
+            call('task', description='Do it.'), call('write_file', path='a.txt', content='a'), 'Tried.', 'Ok.'
+        )
+        """,
+    )
+
+    text = run_deep(kernel, '', 'Go.', allow_stdin=False).displays[-1]['text/plain']
+
+    assert 'general asked  Write a.txt? · denied by policy' in text
+    assert 'Denied without a question: `write_file`. `%%deep --approve auto` allows it.' in text
+
+
+def test_what_a_hook_denied_is_not_said_to_be_allowed_by_approve_auto(kernel: RealKernel, tmp_path: Path) -> None:
+    (tmp_path / 'agent.yaml').write_text('capabilities: [SecurityHooks]\n')
+    deep(kernel, "model = script(call('read_file', path='.env'), 'No.')")
+    kernel.run('%deep spec agent.yaml')
+
+    text = run_deep(kernel, '', 'Read it.', allow_stdin=False).displays[-1]['text/plain']
+
+    assert 'A hook said no' in text
+    assert '--approve auto' not in text
+
+
 def test_resume_asks_again_and_answers_can_come_one_by_one(kernel: RealKernel, tmp_path: Path) -> None:
     deep(
         kernel,

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_ai.messages import CapabilityEvent
 
 from ..approval_seals import usable
+from ..approval_types import HearsDenials
 from ..approvals import ApprovalDecision, ApprovalGate, ApprovalRequest, Approver
 from ..events import ApprovalAskedEvent, ApprovalDecidedEvent
 
@@ -19,6 +20,7 @@ Emit = Callable[[CapabilityEvent], Awaitable[None]]
 
 _EARLIER = ApprovalDecision(verdict='approve', channel='earlier')
 _NOBODY = ApprovalDecision(verdict='deny', reason='nobody is here to answer', channel='policy')
+_UNASKED = ApprovalDecision(verdict='deny', channel='policy')
 _WITHDRAWN = ApprovalDecision(verdict='deny', reason='the subagent was stopped', channel='policy')
 
 
@@ -56,3 +58,11 @@ class _Door:
         shown = _NOBODY if decision is None else usable(decision, request)
         await self.emit(ApprovalDecidedEvent(request=request, decision=shown))
         return decision
+
+    async def denied(self, request: ApprovalRequest) -> None:
+        """Show a call that was denied without a question: no step of the parent's says so."""
+        request = replace(request, id=f'{self.task}:{request.id}')
+        if isinstance(self.approver, HearsDenials):
+            await self.approver.denied(request)
+        await self.emit(ApprovalAskedEvent(request=request))
+        await self.emit(ApprovalDecidedEvent(request=request, decision=_UNASKED))

@@ -202,6 +202,26 @@ async def test_nobody_there_is_shown_as_denied_in_the_parents_stream(tmp_path: P
         assert (decided.decision.verdict, decided.decision.channel) == ('deny', 'policy')
 
 
+@pytest.mark.parametrize('levels', [1, 2])
+async def test_what_is_denied_without_a_question_is_shown_in_the_parents_stream(tmp_path: Path, levels: int) -> None:
+    """The step that gave the task went well, and a report need not mention what was refused."""
+    helper: SubAgentConfig = {'name': 'helper', 'description': 'Helps.'}
+    turns = {'a': [write('a'), 'done']}
+    if levels == 2:
+        turns = {'a': [give('b', subagent_type='helper'), 'done'], 'b': [write('b'), 'done']}
+    person = Person()
+    played = await perform(
+        Cast({'go': [give('a'), 'end'], **turns}),
+        SubAgentCapability([helper], max_nesting_depth=2),
+        ApprovalGate('deny', person),
+        deps=Deps(KernelWorkspace(tmp_path)),
+    )
+    [asked], [decided] = played.events_of(ApprovalAskedEvent), played.events_of(ApprovalDecidedEvent)
+    assert (asked.tool_call_id, asked.request.asked_by) == ('1.1', ['general', 'helper'][levels - 1])
+    assert (decided.request, decided.decision) == (asked.request, ApprovalDecision(verdict='deny', channel='policy'))
+    assert (person.asked, names(tmp_path)) == ([], [])
+
+
 @dataclass(frozen=True)
 class Modes:
     parent: Any
