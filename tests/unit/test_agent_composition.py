@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 from dirty_equals import Contains, IsStr
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 from pydantic_ai.capabilities import AbstractCapability, Capability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.models.wrapper import WrapperModel
 
@@ -338,6 +342,18 @@ class Priced(WrapperModel):
         response = await super().request(*args)
         response.usage.cost = Decimal('0.01')
         return response
+
+
+async def test_runs_are_traced_when_asked_for_and_not_otherwise(tmp_path: Path) -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    settings = InstrumentationSettings(tracer_provider=provider)
+    await create_deep_agent(script(call('ls'), 'Done.'), instrument=settings).run('Go.', deps=here(tmp_path))
+    assert any('ls' in span.name for span in spans.get_finished_spans())
+    before = len(spans.get_finished_spans())
+    await create_deep_agent(script(call('ls'), 'Done.'), instrument=False).run('Go.', deps=here(tmp_path))
+    assert len(spans.get_finished_spans()) == before
 
 
 async def test_a_large_result_goes_into_a_file_and_its_preview_stays(tmp_path: Path) -> None:
