@@ -7,12 +7,13 @@ The factory, spec files and the magics read these two.
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ForwardRef, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, with_config
 from pydantic_ai.agent.abstract import AgentRetries
@@ -23,7 +24,7 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.settings import ModelSettings, ThinkingEffort
 from pydantic_ai.tools import Tool
 from pydantic_ai.toolsets import AgentToolset
-from typing_extensions import TypedDict
+from typing_extensions import Doc, TypedDict
 
 from .capabilities.approvals import Approver
 from .capabilities.checkpoints import CheckpointFrequency
@@ -187,7 +188,7 @@ class DeepAgentOptions(TypedDict, total=False):
     """What `create_deep_agent` can be given, beside `model` and `output_type`.
 
     The first part can be stored, and `DeepAgentSpec` says what each name means; where a type is wider than there, a
-    Python object does too.
+    Python object does too. The rest is Python objects.
     """
 
     name: str | None
@@ -240,39 +241,52 @@ class DeepAgentOptions(TypedDict, total=False):
     instrument: bool | InstrumentationSettings | None
     defer: Literal['auto'] | Collection[str] | None
 
-    backend: BackendProtocol | None
-    """Where files are for a run whose deps name no backend."""
-    tools: Sequence[Tool[Any] | Callable[..., Any]] | None
-    """Further tools."""
-    toolsets: Sequence[AgentToolset[Any]] | None
-    """Further toolsets."""
-    hooks: Sequence[Hook] | None
-    """What is run when tools are used, and at other points of a run."""
-    middleware: Sequence[AbstractCapability[Any]] | None
-    """Further capabilities, between the hooks and what counts costs."""
-    approver: Approver | None
-    """Who says yes to calls that need one; without, they are deferred where `output_type` has `DeferredToolRequests`,
-    and denied elsewhere."""
-    checkpoint_store: CheckpointStore | None
-    """Where checkpoints are kept; in memory by default, for all runs of the agent."""
-    subagent_registry: DynamicAgentRegistry | None
-    """Subagents that come and go."""
-    subagent_extra_toolsets: Sequence[AgentToolset[Any]] | None
-    """Further tools for every subagent."""
-    history_processors: Sequence[Callable[..., Any]] | None
-    """Functions that change the history before each request."""
-    on_eviction: OnEviction | None
-    """Called as `(tool_name, file_path, original_chars, preview_chars)` when a result went into a file."""
-    on_context_update: OnContextUpdate | None
-    """Called as `(share, tokens, max_tokens)` when it is known how full the context is."""
-    on_before_compress: OnBeforeCompress | None
-    """Called with the messages that a summary will replace, and how many they are."""
-    on_after_compress: OnAfterCompress | None
-    """Called with the messages that are left; text that it returns joins the summary."""
-    history_archive: HistoryArchive | ConversationArchives | None
-    """Where the whole history is kept and searched, instead of `history_messages_path`."""
-    on_cost_update: OnCostUpdate | None
-    """Called after each request with what was spent."""
+    backend: Annotated[BackendProtocol | None, Doc('Where files are for a run whose deps name no backend.')]
+    tools: Annotated[Sequence[Tool[Any] | Callable[..., Any]] | None, Doc('Further tools.')]
+    toolsets: Annotated[Sequence[AgentToolset[Any]] | None, Doc('Further toolsets.')]
+    hooks: Annotated[Sequence[Hook] | None, Doc('What is run when tools are used, and at other points of a run.')]
+    middleware: Annotated[
+        Sequence[AbstractCapability[Any]] | None,
+        Doc('Further capabilities, between the hooks and what counts costs.'),
+    ]
+    approver: Annotated[
+        Approver | None,
+        Doc(
+            'Who says yes to calls that need one; without, they are deferred where `output_type` has '
+            '`DeferredToolRequests`, and denied elsewhere.'
+        ),
+    ]
+    checkpoint_store: Annotated[
+        CheckpointStore | None,
+        Doc('Where checkpoints are kept; in memory by default, for all runs of the agent.'),
+    ]
+    subagent_registry: Annotated[DynamicAgentRegistry | None, Doc('Subagents that come and go.')]
+    subagent_extra_toolsets: Annotated[Sequence[AgentToolset[Any]] | None, Doc('Further tools for every subagent.')]
+    history_processors: Annotated[
+        Sequence[Callable[..., Any]] | None,
+        Doc('Functions that change the history before each request.'),
+    ]
+    on_eviction: Annotated[
+        OnEviction | None,
+        Doc('Called as `(tool_name, file_path, original_chars, preview_chars)` when a result went into a file.'),
+    ]
+    on_context_update: Annotated[
+        OnContextUpdate | None,
+        Doc('Called as `(share, tokens, max_tokens)` when it is known how full the context is.'),
+    ]
+    on_before_compress: Annotated[
+        OnBeforeCompress | None,
+        Doc('Called with the messages that a summary will replace, and how many they are.'),
+    ]
+    on_after_compress: Annotated[
+        OnAfterCompress | None,
+        Doc('Called with the messages that are left; text that it returns joins the summary.'),
+    ]
+    history_archive: Annotated[
+        HistoryArchive | ConversationArchives | None,
+        Doc('Where the whole history is kept and searched, instead of `history_messages_path`.'),
+    ]
+    on_cost_update: Annotated[OnCostUpdate | None, Doc('Called after each request with what was spent.')]
 
 
 _OBJECTS = frozenset(DeepAgentOptions.__annotations__) - frozenset(DeepAgentSpec.model_fields)
@@ -399,10 +413,20 @@ def with_options_signature(factory: FactoryT) -> FactoryT:
     for name, annotation in DeepAgentOptions.__annotations__.items():
         stored = DeepAgentSpec.model_fields.get(name)
         default = None if stored is None else stored.get_default()
-        kind = annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation
+        kind, meaning = _read(annotation.__forward_arg__)
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
-        if stored is not None and stored.description:
-            lines.append(f'    {name}: {" ".join(stored.description.split())}')
+        meaning = meaning or (stored.description if stored is not None else None)
+        if meaning:
+            lines.append(f'    {name}: {" ".join(meaning.split())}')
     factory.__doc__ = '\n'.join(lines)
     factory.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return factory
+
+
+def _read(annotation: str) -> tuple[str, str | None]:
+    """Return the type that an annotation of `DeepAgentOptions` names, and the meaning beside it."""
+    match ast.parse(annotation.strip(), mode='eval').body:
+        case ast.Subscript(value=ast.Name(id='Annotated'), slice=ast.Tuple(elts=[kind, ast.Call(args=[meaning])])):
+            return ast.unparse(kind), str(ast.literal_eval(meaning))
+        case _:
+            return annotation, None

@@ -98,8 +98,9 @@ def test_callers_and_files_agree_on_plain_types() -> None:
 
 def test_every_option_says_what_it_means() -> None:
     doc = create_deep_agent.__doc__ or ''
-    own = set(DeepAgentSpec.__annotations__) - {'model', 'deps_schema'}
-    assert [name for name in own if f'    {name}: ' not in doc] == []
+    ours = set(DeepAgentSpec.__annotations__) - {'model', 'deps_schema'}
+    objects = set(DeepAgentOptions.__annotations__) - set(DeepAgentSpec.model_fields)
+    assert [name for name in ours | objects if f'    {name}: ' not in doc] == []
 
 
 @pytest.mark.parametrize(
