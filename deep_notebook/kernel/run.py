@@ -16,13 +16,7 @@ import pydantic_ai
 from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler
-from pydantic_ai.exceptions import (
-    ModelHTTPError,
-    RunCancelled,
-    UnexpectedModelBehavior,
-    UsageLimitExceeded,
-    UserError,
-)
+from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -37,10 +31,8 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolDef
 from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 
-from ..capabilities.approvals import ApprovalGate
 from ..capabilities.tool_classes import tool_class
-from ..errors import DeepNotebookError, RewindRequested
-from ..masking import mask_secrets
+from ..errors import RewindRequested
 from ..store import SessionStore
 from ..views import RunView
 from ..views.run_state import (
@@ -56,6 +48,7 @@ from ..views.run_state import (
     to_json,
 )
 from .person import DecisionSource
+from .run_words import INTACT, REWOUND, SUSPENDED, explain, with_denials
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
@@ -69,18 +62,8 @@ _call: ContextVar[tuple[str, str | None]] = ContextVar('deep_notebook.call', def
 _WATCH_INTERVAL = 0.25
 """Seconds between two looks at the clock of a run with a timeout."""
 
-_REMEDY = ApprovalGate.remedy
-"""What the approval gate says in the result of a call that it denied; what a hook denied, nothing allows."""
-
 _PAGE_SECONDS = 1.5
 """Seconds from the start of a run in which a page has loaded the view, if it ever will."""
-
-SUSPENDED = (
-    'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
-    'from this call, also after a restart.'
-)
-REWOUND = 'Went back to the checkpoint “{label}”: the conversation goes on from there. Files stay as they are now.'
-INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +235,8 @@ class Run:
     async def _end(
         self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None = None
     ) -> None:
-        notice = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}.get(outcome.phase) or self._unasked()
+        words = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}
+        notice = words.get(outcome.phase) or with_denials(self.state)
         self.state = reduce(
             self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
         )
@@ -274,18 +258,6 @@ class Run:
         if self.read_digests != self._kept_digests:
             self._kept_digests = dict(self.read_digests)
             await self.store.save_run(self.id, read_digests=self._kept_digests)
-
-    def _unasked(self) -> str | None:
-        """Return the line that says what was denied without a question and how to allow it."""
-        asked = {approval.id for approval in self.state.approvals}
-        steps = [step for step in self.state.steps if isinstance(step, ToolStep) and step.id not in asked]
-        own = [step.name for step in steps if step.status == 'denied' and _REMEDY in step.result]
-        of_subagents = [each.tool for each in self.state.approvals if each.channel == 'policy' and not each.reason]
-        denied = [f'`{name}`' for name in dict.fromkeys([*own, *of_subagents])]
-        if not denied:
-            return None
-        notice = f'Denied without a question: {", ".join(denied)}. `{_REMEDY}` allows it.'
-        return ' '.join(filter(None, [self.state.notice, notice]))
 
     @asynccontextmanager
     async def _watch(self, timeout: float | None) -> AsyncIterator[None]:
@@ -371,33 +343,3 @@ def _settles_messages(event: object) -> bool:
     if isinstance(event, PartStartEvent):
         return event.index == 0
     return isinstance(event, FunctionToolCallEvent | FunctionToolResultEvent)
-
-
-def explain(error: Exception, given: RunInput, state: RunState) -> str:
-    """Return one line for the person: what went wrong and what to do."""
-    if isinstance(error, DeepNotebookError):
-        line = str(error)
-    elif isinstance(error, UsageLimitExceeded):
-        if given.budget is not None and 'cost' in str(error):
-            line = f'Stopped: ${state.usage.cost} spent of ${given.budget}. A larger --budget goes on.'
-        else:
-            line = f'Stopped after {given.request_limit} requests to the model. A larger --max-requests goes on.'
-    elif isinstance(error, ModelHTTPError):
-        line = f'The provider of {error.model_name} answered {error.status_code}: {_first_line(error.body or error)}'
-    elif isinstance(error, UnexpectedModelBehavior):
-        line = f'The model did not keep to the rules: {_sentence(error)} Ask again, or try another model.'
-    elif isinstance(error, UserError):
-        line = _first_line(error)
-    else:
-        line = f'{type(error).__name__}: {_first_line(error)}'
-    return mask_secrets(line)
-
-
-def _sentence(error: object) -> str:
-    line = _first_line(error)
-    return line if line.endswith(('.', '!', '?')) else f'{line}.'
-
-
-def _first_line(error: object) -> str:
-    text = str(error).strip().splitlines()
-    return text[0] if text else 'no further word.'
