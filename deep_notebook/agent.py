@@ -36,7 +36,8 @@ from .capabilities.web import WebFetchCapability, WebSearchCapability
 from .deps import DeepAgentDeps
 from .errors import UsageError, did_you_mean
 from .models.embedded_prompt import OWN_INSTRUCTIONS
-from .options import DEFAULT_MODEL, DeepAgentOptions, Settled, settle, with_options_signature
+from .options import DEFAULT_MODEL, DeepAgentOptions, with_options_signature
+from .settling import Settled, settle
 from .store import ConversationArchives
 from .store.checkpoints import InMemoryCheckpointStore
 from .styles import format_style_prompt, resolve_style

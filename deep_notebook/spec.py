@@ -14,7 +14,8 @@ from .agent import build_agent
 from .deps import DeepAgentDeps, create_default_deps
 from .errors import UsageError
 from .models.recording_file import write_atomically, yaml_text
-from .options import DeepAgentSpec, Settled, settle, spec_of
+from .options import DeepAgentSpec
+from .settling import Settled, settle, spec_of
 
 __all__ = ['DeepAgent', 'read_spec', 'spec_data', 'spec_text', 'write_spec']
 

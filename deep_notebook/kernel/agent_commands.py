@@ -11,7 +11,8 @@ from ..capabilities.agent_paths import agent_path
 from ..capabilities.memory import memory_file
 from ..errors import UsageError
 from ..masking import mask_secrets
-from ..options import DeepAgentSpec, settle, spec_of
+from ..options import DeepAgentSpec
+from ..settling import settle, spec_of
 from ..spec import read_spec, spec_data, spec_text, write_spec
 from . import mcp_command
 from .prompt import expand

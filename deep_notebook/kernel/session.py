@@ -34,7 +34,7 @@ from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
 from ..errors import UsageError
 from ..models.resolve import ResolvedModel, resolve_model
-from ..options import Settled, settle
+from ..settling import Settled, settle
 from ..store import SessionStore
 from ..store.checkpoint_sqlite import SqliteCheckpointStore
 from ..store.runs import RecordingUse, RunRecord, RunTerms

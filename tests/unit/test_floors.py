@@ -24,6 +24,7 @@ FLOORS = {
     'agent': 2,
     'deps': 2,
     'options': 2,
+    'settling': 2,
     'spec': 2,
     'styles': 2,
     'views': 3,

@@ -10,7 +10,8 @@ import pytest
 from dirty_equals import IsStr
 
 from deep_notebook import DeepAgentOptions, DeepAgentSpec, OutputStyle, UsageError, create_deep_agent
-from deep_notebook.options import StoredSubAgent, settle, spec_of
+from deep_notebook.options import StoredSubAgent
+from deep_notebook.settling import settle, spec_of
 
 SEED_DEFAULTS: dict[str, Any] = {
     'model': None,

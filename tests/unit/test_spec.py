@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic_ai.models.test import TestModel
 
 from deep_notebook import DeepAgent, DeepAgentDeps, DeepAgentSpec, Hook, HookEvent, KernelWorkspace, UsageError
-from deep_notebook.options import settle, spec_of
+from deep_notebook.settling import settle, spec_of
 from deep_notebook.spec import read_spec, spec_data, write_spec
 
 pytestmark = pytest.mark.anyio

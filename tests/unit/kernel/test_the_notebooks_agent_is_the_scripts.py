@@ -11,7 +11,7 @@ from pydantic_ai.models.test import TestModel
 
 from deep_notebook import create_deep_agent
 from deep_notebook.kernel.session import NotebookSession
-from deep_notebook.options import settle
+from deep_notebook.settling import settle
 
 pytestmark = pytest.mark.anyio
 
