@@ -195,9 +195,12 @@ def _mask_bearer(match: re.Match[str]) -> str:
 def _mask_assignment(match: re.Match[str]) -> str:
     value = match['quoted'] or match['bare']
     quoted = match['quoted'] is not None
-    if not _is_secret(match['word'].lower(), match['sep'], value, quoted=quoted, after=match['after'] or ''):
-        return match[0]
-    return match['word'] + match['sep'] + (match['quote'] or '') + MASK + (match['after'] or '')
+    if _is_secret(match['word'].lower(), match['sep'], value, quoted=quoted, after=match['after'] or ''):
+        value = MASK
+    else:
+        # `token: password=…`: what is no secret itself may hold one.
+        value = _ASSIGNMENT.sub(_mask_assignment, value)
+    return match['word'] + match['sep'] + (match['quote'] or '') + value + (match['after'] or '')
 
 
 def _is_secret(word: str, sep: str, value: str, *, quoted: bool, after: str) -> bool:
