@@ -295,10 +295,10 @@ def _own_capabilities(
 ) -> tuple[list[CapabilitySpec], list[AbstractCapability[Any]]]:
     """Return the caller's further capabilities: those written as in a file, and those that are objects."""
     stored, given = [], []
-    known = get_capability_registry(_storable_types())
     for capability in capabilities or ():
         if isinstance(capability, str | Mapping | CapabilitySpec):
             spec = CapabilitySpec.model_validate(capability)
+            known = get_capability_registry(_storable_types())
             if spec.name not in known:
                 raise UsageError(f'There is no capability {spec.name!r}.{did_you_mean(spec.name, known)}')
             stored.append(spec)

@@ -169,7 +169,8 @@ class DeepAgentSpec(AgentSpec):
     """MCP servers by name, each with `command`, `args`, `env` and `cwd`, or with `url` and `headers`."""
 
     interrupt_on: dict[str, bool] | None = None
-    """Tools, by name, that need a yes from the person before each call, or need none. `execute` does by default."""
+    """Tools, by name, that need a yes from the person before each call, or need none. `execute` does by default; in a
+    notebook whatever writes or executes does, unless `--approve auto` says yes to all."""
     cost_tracking: bool = True
     """Whether costs are counted as they arise, for `on_cost_update`, and unknown prices told."""
     cost_budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None

@@ -19,6 +19,7 @@ class ModelNames(AbstractCapability[AgentDepsT]):
     """Resolve the names of models when a run begins, as `resolve_model` does, with keys from `.env` here."""
 
     id: str | None = field(default='model_names', kw_only=True)
+    description: str | None = field(default='Resolve the names of models, such as `embedded`.', kw_only=True)
 
     @classmethod
     def get_serialization_name(cls) -> str | None:

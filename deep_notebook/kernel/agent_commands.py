@@ -11,6 +11,7 @@ from ..capabilities.agent_paths import agent_path
 from ..capabilities.memory import memory_file
 from ..errors import UsageError
 from ..masking import mask_secrets
+from ..models.recording_file import write_atomically
 from ..options import DeepAgentSpec
 from ..settling import settle, spec_of
 from ..spec import read_spec, spec_data, spec_text, write_spec
@@ -84,8 +85,9 @@ def _memory(cells: DeepCells, rest: str) -> str:
             _write(path, f'{before}{gap}{mask_secrets(text.strip())}\n')
             return 'Noted. The agent sees it from your next %%deep on.'
         case 'edit' if not text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            cells.shell.set_next_input(f'%%writefile {os.path.relpath(path)}\n{_read(path)}')
+            notes = _read(path)
+            _write(path, notes)  # the directory has to be there for %%writefile
+            cells.shell.set_next_input(f'%%writefile "{os.path.relpath(path)}"\n{notes}')
             return 'The notes are in a new cell: change them there and run it.'
         case _:
             raise UsageError(f'%deep memory takes nothing, add TEXT, or edit; not {rest!r}.')
@@ -125,7 +127,6 @@ def _read(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
+        write_atomically(path, text.encode())
     except OSError as error:
         raise UsageError(f'{path} cannot be written ({error.strerror}).') from error

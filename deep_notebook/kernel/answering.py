@@ -39,10 +39,10 @@ class Answering:
     """Keeps what was recorded, once the run ended as it should."""
 
 
-def live(resolved: ResolvedModel, agent: AbstractAgent[Any, Any]) -> Answering:
-    """Return who answers: the model that `resolved` names, under the deep `agent`, or an agent of the person's."""
+def live(resolved: ResolvedModel, make_agent: Callable[[], AbstractAgent[Any, Any]]) -> Answering:
+    """Return who answers: the model that `resolved` names, under the deep agent, or an agent of the person's."""
     return Answering(
-        agent=resolved.agent if resolved.agent is not None else agent,
+        agent=resolved.agent if resolved.agent is not None else make_agent(),
         answers=resolved.model,
         ours=resolved.agent is None,
         model=ModelInfo(name=resolved.name, label=resolved.label, local=resolved.local),

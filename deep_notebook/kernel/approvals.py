@@ -20,12 +20,13 @@ _REST = frozenset({'a', 'all'})
 
 
 class ApprovalBroker:
-    """An `Approver` for one run in a cell.
+    """An `Approver` for one run in a cell, which hears of denials too.
 
     Args:
         person: Who is asked.
         on_superseded: Called when a question is going to be asked by `input()` and nowhere else.
         on_decided: Called with each answer at once; the run's own stream stands still until all are there.
+        on_denied: Called with each call that is denied without a question, also of a subagent.
     """
 
     def __init__(
@@ -34,10 +35,12 @@ class ApprovalBroker:
         *,
         on_superseded: Callable[[ApprovalRequest], None] | None = None,
         on_decided: Callable[[ApprovalRequest, ApprovalDecision | None], None] | None = None,
+        on_denied: Callable[[ApprovalRequest], None] | None = None,
     ) -> None:
         self._person = person
         self._on_superseded = on_superseded
         self._on_decided = on_decided
+        self._on_denied = on_denied
         self._clicks: Clicks[ApprovalDecision] = Clicks(person)
         if person.source is not None:
             person.source.on_decision(self._clicks.take)
@@ -48,6 +51,11 @@ class ApprovalBroker:
         if self._on_decided is not None:
             self._on_decided(request, decision)
         return decision
+
+    async def denied(self, request: ApprovalRequest) -> None:
+        """Hear of a call that was denied without a question."""
+        if self._on_denied is not None:
+            self._on_denied(request)
 
     async def _ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
         decision = await self._clicks.first(request.id)

@@ -117,6 +117,8 @@ class Run:
     """The view, if it has buttons."""
     read_digests: Mapping[str, str] = field(default_factory=dict)
     """How the agent last saw each file; kept with the run as it changes."""
+    denied: list[str] = field(default_factory=list, init=False)
+    """The tools whose calls were denied without a question."""
     _kept_digests: Mapping[str, str] = field(default_factory=dict, init=False)
     _timed_out: bool = field(default=False, init=False)
     _stop: Callable[[], None] | None = field(default=None, init=False)
@@ -236,7 +238,7 @@ class Run:
         self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None = None
     ) -> None:
         words = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}
-        notice = words.get(outcome.phase) or with_denials(self.state)
+        notice = words.get(outcome.phase) or with_denials(self.state.notice, self.denied)
         self.state = reduce(
             self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior, UsageLimitExceeded, UserError
@@ -9,7 +10,7 @@ from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior, Usag
 from ..capabilities.approvals import ApprovalGate
 from ..errors import DeepNotebookError
 from ..masking import mask_secrets
-from ..views.run_state import RunState, ToolStep
+from ..views.run_state import RunState
 
 if TYPE_CHECKING:
     from .run import RunInput
@@ -23,21 +24,14 @@ SUSPENDED = (
 REWOUND = 'Went back to the checkpoint “{label}”: the conversation goes on from there. Files stay as they are now.'
 INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
 
-_REMEDY = ApprovalGate.remedy
-"""What the approval gate says in the result of a call that it denied; what a hook denied, nothing allows."""
 
-
-def with_denials(state: RunState) -> str | None:
-    """Return the notice of a run, with what was denied without a question and how to allow it, if anything was."""
-    asked = {approval.id for approval in state.approvals}
-    steps = [step for step in state.steps if isinstance(step, ToolStep) and step.id not in asked]
-    own = [step.name for step in steps if step.status == 'denied' and _REMEDY in step.result]
-    of_subagents = [each.tool for each in state.approvals if each.channel == 'policy' and not each.reason]
-    denied = [f'`{name}`' for name in dict.fromkeys([*own, *of_subagents])]
+def with_denials(notice: str | None, denied: Sequence[str]) -> str | None:
+    """Return the notice of a run, with the tools whose calls were denied without a question and how to allow them."""
     if not denied:
         return None
-    notice = f'Denied without a question: {", ".join(denied)}. `{_REMEDY}` allows it.'
-    return ' '.join(filter(None, [state.notice, notice]))
+    names = ', '.join(f'`{name}`' for name in dict.fromkeys(denied))
+    told = f'Denied without a question: {names}. `{ApprovalGate.remedy}` allows it.'
+    return ' '.join(filter(None, [notice, told]))
 
 
 def explain(error: Exception, given: RunInput, state: RunState) -> str:

@@ -79,6 +79,8 @@ class NotebookSession:
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
+    _checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
+    """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
     _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -90,6 +92,7 @@ class NotebookSession:
         """Return the session's store, opened on first use."""
         if self._store is None:
             self._store = SessionStore.open(self.database)
+            self._checkpoints = SqliteCheckpointStore(self._store)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
                 self.deps.read_digests.update(last.read_digests)
@@ -249,7 +252,7 @@ class NotebookSession:
     ) -> Answering:
         if recording is not None and recording.mode == 'replay':
             return replayed(self._agent(), directory=self.directory, name=recording.name, key=recording.key)
-        who = live(self.resolve(model, source=source), self._agent())
+        who = live(self.resolve(model, source=source), self._agent)
         if recording is None:
             return who
         return recorded(who, directory=self.directory, name=recording.name, key=recording.key, resumed=resumed)
@@ -265,8 +268,7 @@ class NotebookSession:
         spec = self.settled.spec.model_copy(update=update)
         objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
         if self._store is not None:
-            objects['history_archive'] = self._store
-            objects['checkpoint_store'] = SqliteCheckpointStore(self._store)
+            objects |= {'history_archive': self._store, 'checkpoint_store': self._checkpoints}
         return build_agent(Settled(spec=spec, objects=objects))
 
     async def _decide(
@@ -311,6 +313,7 @@ class NotebookSession:
             person,
             on_superseded=lambda request: run.apply(ApprovalSuperseded(id=request.id)),
             on_decided=lambda request, decision: run.apply(ApprovalDecidedEvent(request=request, decision=decision)),
+            on_denied=lambda request: run.denied.append(request.tool),
         )
 
     def _input(

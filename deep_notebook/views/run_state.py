@@ -33,6 +33,8 @@ from pydantic_core import to_json as to_json_bytes
 from deep_notebook.capabilities.events import (
     ApprovalAskedEvent,
     ApprovalDecidedEvent,
+    CompressionFailedEvent,
+    ContextCompressedEvent,
     NoticeEvent,
     QuestionAnsweredEvent,
     QuestionAskedEvent,
@@ -168,6 +170,10 @@ def _reduce_driver(state: RunState, event: object) -> RunState | None:
             return replace(state, notice=mask_secrets(text))
         case NoticeEvent(text=text):
             return _noticed(state, mask_secrets(text))
+        case ContextCompressedEvent(messages=count):
+            return _noticed(state, f'To make room, a summary took the place of {count} older messages; all are kept.')
+        case CompressionFailedEvent(reason=reason):
+            return _noticed(state, mask_secrets(f'The context is nearly full and could not be summarised: {reason}'))
         case ApprovalSuperseded(id=id):
             return tools.superseded(state, id)
         case QuestionSuperseded(id=id):

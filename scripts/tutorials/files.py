@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .turns import Answers, anchor, call
+from .turns import Answers, call, replacing
 
 __all__ = ['ANSWERS']
 
@@ -20,51 +20,19 @@ ANSWERS: Answers = {
     ],
     'Set last_year': [
         [call('read_file', path=PLAN), call('grep', pattern='^2017', path='data/iowa-electricity.csv')],
-        lambda results: [
-            call(
-                'edit_file',
-                path=PLAN,
-                operations=[
-                    {'op': 'replace', 'anchor': anchor(results, 'last_year'), 'text': 'last_year = 2017'},
-                ],
-            )
-        ],
+        replacing(PLAN, 'last_year', 'last_year = 2017'),
         f'`last_year` in {PLAN} is now 2017, the last year in the data. Nothing else changed.',
     ],
     'Now set first_year': [
-        lambda results: [
-            call(
-                'edit_file',
-                path=PLAN,
-                operations=[
-                    {'op': 'replace', 'anchor': anchor(results, 'first_year'), 'text': 'first_year = 2005'},
-                ],
-            )
-        ],
+        replacing(PLAN, 'first_year', 'first_year = 2005'),
         [call('read_file', path=PLAN)],
-        lambda results: [
-            call(
-                'edit_file',
-                path=PLAN,
-                operations=[
-                    {'op': 'replace', 'anchor': anchor(results, 'first_year'), 'text': 'first_year = 2005'},
-                ],
-            )
-        ],
+        replacing(PLAN, 'first_year', 'first_year = 2005'),
         f'`first_year` is now 2005. Somebody had changed {PLAN} after I read it, so my first edit was refused; I read '
         'the file again and made the change to what is there now.',
     ],
     'In out/files/notes.txt': [
         [call('read_file', path='out/files/notes.txt')],
-        lambda results: [
-            call(
-                'edit_file',
-                path='out/files/notes.txt',
-                operations=[
-                    {'op': 'replace', 'anchor': anchor(results, 'Vérifié'), 'text': 'Vérifié : oui'},
-                ],
-            )
-        ],
+        replacing('out/files/notes.txt', 'Vérifié', 'Vérifié : oui'),
         'The note now says `Vérifié : oui`.',
     ],
     'Show me the first line': [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .turns import Answer, Answers, Results, anchor, call, plan, worked
+from .turns import Answer, Answers, Results, call, plan, replacing, worked
 
 __all__ = ['ANSWERS']
 
@@ -55,9 +55,7 @@ TABLE = """\
 """
 
 
-def _correction(results: Results) -> Answer:
-    edit = {'op': 'replace', 'anchor': anchor(results, 'They passed'), 'text': CORRECTED}
-    return [call('edit_file', path=DRAFT, operations=[edit])]
+_correction = replacing(DRAFT, 'They passed', CORRECTED)
 
 
 def _after_correction(results: Results) -> Answer:

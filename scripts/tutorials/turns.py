@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic_ai.messages import ToolReturnPart
 
-__all__ = ['Answer', 'Answers', 'Call', 'Results', 'Turn', 'anchor', 'call', 'plan', 'worked']
+__all__ = ['Answer', 'Answers', 'Call', 'Results', 'Turn', 'anchor', 'call', 'plan', 'replacing', 'worked']
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,13 @@ def anchor(results: Results, line: str) -> str:
         if match := pattern.search(str(result.content)):
             return match[1]
     raise LookupError(f'no result shows a line that begins with {line!r}')
+
+
+def replacing(path: str, line: str, text: str) -> Callable[[Results], Answer]:
+    """Return a turn that puts `text` in the place of the line that begins with `line`, in a file that was read."""
+    return lambda results: [
+        call('edit_file', path=path, operations=[{'op': 'replace', 'anchor': anchor(results, line), 'text': text}])
+    ]
 
 
 def worked(results: Results) -> bool:

@@ -16,4 +16,4 @@ def test_format_is_ruffs() -> None:
 
 
 def test_types_are_strict() -> None:
-    succeed(sys.executable, '-m', 'mypy')
+    assert 'no issues found' in succeed(sys.executable, '-m', 'mypy')

@@ -10,6 +10,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from deep_notebook import create_deep_agent
+from deep_notebook.kernel.answering import live
 from deep_notebook.kernel.session import NotebookSession
 from deep_notebook.settling import settle
 
@@ -35,6 +36,16 @@ async def test_both_send_the_same_first_request(tmp_path: Path) -> None:
     told, tools = await first_request(notebook._agent(), notebook.deps)
     assert (told, tools) == await first_request(create_deep_agent(context_discovery=True), notebook.deps)
     assert any('Use tabs.' in text for text in told)
+
+
+def test_an_agent_of_the_persons_answers_without_one_of_ours_being_made(tmp_path: Path) -> None:
+    own = Agent(TestModel())
+    notebook = NotebookSession(directory=tmp_path, notebook=None, database=tmp_path / 'x.db', namespace={'own': own})
+
+    def make() -> Agent[Any, Any]:
+        raise AssertionError
+
+    assert live(notebook.resolve('own'), make).agent is own
 
 
 async def test_options_of_a_file_hold_in_the_notebook_and_its_defaults_do_not_beat_them(tmp_path: Path) -> None:

@@ -30,7 +30,14 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall
 
 from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalRequest
-from deep_notebook.capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent, TodosChangedEvent
+from deep_notebook.capabilities.events import (
+    ApprovalAskedEvent,
+    ApprovalDecidedEvent,
+    CompressionFailedEvent,
+    ContextCompressedEvent,
+    NoticeEvent,
+    TodosChangedEvent,
+)
 from deep_notebook.views import from_json, reduce, to_json
 from deep_notebook.views.run_state import (
     ApprovalSuperseded,
@@ -407,6 +414,15 @@ def test_each_notice_of_a_capability_is_shown_once_and_none_replaces_another() -
     )
     state = fold([one, two, one, RunFinished(phase='done')], state=started())[-1]
     assert state.notice == 'The price is unknown. token=…[masked] is not there.'
+
+
+def test_a_person_is_told_when_their_conversation_is_summarised_or_cannot_be() -> None:
+    compressed = ContextCompressedEvent(messages=12, summary='All was said.', tokens_before=900, tokens_after=90)
+    state = fold([compressed, CompressionFailedEvent(reason='no key'), RunFinished(phase='done')], state=started())[-1]
+    assert state.notice == (
+        'To make room, a summary took the place of 12 older messages; all are kept. '
+        'The context is nearly full and could not be summarised: no key'
+    )
 
 
 def test_text_of_a_rejected_response_is_not_glued_to_the_next() -> None:
