@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from deep_notebook.errors import UsageError
 from deep_notebook.store import SessionStore, session_path
 from deep_notebook.store.journal import Journal, JournalCall
 from deep_notebook.workspaces import KernelWorkspace
