@@ -67,7 +67,7 @@ class Baseline:
     files: dict[str, Known] = field(default_factory=dict)
     directories: dict[str, int] = field(default_factory=dict)
     """Their modes."""
-    walked: Walk = field(default_factory=lambda: Walk(stopped='entries'))
+    walked: Walk = field(default_factory=Walk)
     """How far the look came; nothing is known before the first."""
 
 
@@ -214,7 +214,7 @@ class _Comparison:
     def _directories(self) -> None:
         now = {path: info.st_mode & 0o7777 for path, info in self.walked.directories.items()}
         for path in self.before.directories.keys() - now.keys():
-            if self.walked.covers(path) and path not in self.walked.closed:
+            if self.walked.covers(path):
                 self._directory(path, before=self.before.directories[path])
             else:
                 now[path] = self.before.directories[path]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from deep_notebook.store import SessionStore, session_path
-from deep_notebook.store.journal import Journal, JournalCall
-from deep_notebook.workspaces import KernelWorkspace
+from harness.journal import Agent, tree
 
 pytestmark = pytest.mark.anyio
 
@@ -29,60 +27,9 @@ def store(root: Path) -> Iterator[SessionStore]:
         yield store
 
 
-class Agent:
-    """Changes files as the agent's tools, commands and code do."""
-
-    def __init__(self, root: Path, store: SessionStore) -> None:
-        self.root = root
-        self.journal = Journal(store, root, notebook=root / 'sales.ipynb')
-        self.workspace = KernelWorkspace(root, notebook=root / 'sales.ipynb')
-        self.workspace.keeper = self.journal
-
-    async def writes(self, path: str, data: bytes, *, run: int = 1) -> None:
-        with self.journal.during(JournalCall(run=run, call='c', tool='write_file')):
-            await self.workspace.write_bytes(path, data)
-
-    async def removes(self, path: str) -> None:
-        with self.journal.during(JournalCall(run=1, call='c', tool='remove')):
-            await self.workspace.remove(path)
-
-
-class Command:
-    """`async with`: what happens inside is done by a command of the agent."""
-
-    def __init__(self, agent: Agent, *, run: int = 1, tool: str = 'execute') -> None:
-        self.journal = agent.journal
-        self.call = JournalCall(run=run, call='x', tool=tool)
-        self.gaps: list[str] = []
-
-    async def __aenter__(self) -> Command:
-        await self.journal.begin(self.call)
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.gaps = await self.journal.end(self.call)
-
-
 @pytest.fixture
 def agent(root: Path, store: SessionStore) -> Agent:
     return Agent(root, store)
-
-
-def tree(root: Path) -> dict[str, object]:
-    """Everything under `root` but `.deep`: contents, link targets and modes."""
-    found: dict[str, object] = {}
-    for path in sorted(root.rglob('*')):
-        name = path.relative_to(root).as_posix()
-        if name.split('/')[0] == '.deep':
-            continue
-        mode = stat.S_IMODE(path.lstat().st_mode)
-        if path.is_symlink():
-            found[name] = ('link', os.readlink(path))
-        elif path.is_dir():
-            found[name] = ('directory', mode)
-        else:
-            found[name] = (path.read_bytes(), mode)
-    return found
 
 
 async def test_written_files_go_back(root: Path, agent: Agent) -> None:
@@ -113,7 +60,7 @@ async def test_what_a_command_did_goes_back(root: Path, agent: Agent) -> None:
     (root / 'sub' / 'moved').symlink_to('nowhere')
     before = tree(root)
     start = await agent.journal.position()
-    async with Command(agent) as command:
+    async with agent.executes() as gaps:
         (root / 'edited').write_text('new')
         (root / 'edited').chmod(0o755)
         (root / 'deleted').unlink()
@@ -122,7 +69,7 @@ async def test_what_a_command_did_goes_back(root: Path, agent: Agent) -> None:
         (root / 'made').mkdir()
         (root / 'made' / 'file').write_text('x')
     after = tree(root)
-    assert command.gaps == []
+    assert gaps == []
     first, last = await agent.journal.restore(await agent.journal.plan(start), source='rewind')
     assert tree(root) == before
     await agent.journal.restore(await agent.journal.plan(first - 1, until=last), source='undo')
@@ -132,7 +79,7 @@ async def test_what_a_command_did_goes_back(root: Path, agent: Agent) -> None:
 async def test_a_write_within_one_tick_of_the_clock_is_seen(root: Path, agent: Agent) -> None:
     file = root / 'f'
     file.write_text('one')
-    async with Command(agent):
+    async with agent.executes():
         info = file.stat()
         with file.open('r+') as same_file:
             same_file.write('two')
