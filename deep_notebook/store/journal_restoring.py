@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from ..errors import StoreError, UsageError
 from ..workspaces.confinement import ConfinedDirectory, Parts
-from .journal_files import FILE_LIMIT, Seen, is_kept_out, look, matches, missing_directories, put
+from .journal_files import Seen, is_kept_out, look, matches, missing_directories, put
 from .journal_keeping import Keeping
 from .journal_ledger import Ledger
 from .journal_tables import Entry, changes_in, directories_in, put_entries
@@ -94,7 +94,7 @@ class _Planning:
             seen = look(self.tree, tuple(path.split('/')))
         except OSError:
             seen = Seen(_ELSEWHERE)
-        if matches(seen, target):
+        if matches(seen, target) or (seen.is_directory and target.digest is None):
             return None
         between = any(not same(one.after, other.before) for one, other in pairwise(history))
         return PathPlan(
@@ -103,7 +103,7 @@ class _Planning:
             now=seen.state,
             target=target,
             left=left,
-            yours=between or not matches(seen, left),
+            yours=between or not (matches(seen, left) or (seen.is_directory and path in self.made)),
             possible=target.kept and (seen.state.kept or seen.is_directory) and path not in self.untouched,
             removes=_around(path, self.made),
             makes=_around(path, self.removed),
@@ -283,7 +283,7 @@ def _check(tree: ConfinedDirectory, step: Replacement, unchanged: str) -> Seen:
     if not same(seen.state, step.now) and not (step.now.digest == 'directory' and seen.info is None):
         raise UsageError(f'{step.path} has changed meanwhile.')
     if not seen.state.kept and not seen.is_directory:
-        raise UsageError(f'{step.path} could not be brought back: the journal keeps files up to {FILE_LIMIT} bytes.')
+        raise UsageError(f'What {step.path} holds now could not be kept, so it was left alone.')
     return seen
 
 
@@ -292,8 +292,8 @@ def _modes_of_removed(connection: sqlite3.Connection, line: int) -> dict[str, in
 
 
 def _failed(error: Exception, path: str, stuck: Sequence[Replacement]) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    what = f'{path}: {reason.rstrip(".")}.' if path and path not in reason else reason
+    reason = (isinstance(error, OSError) and error.strerror) or str(error)
+    what = reason if isinstance(error, UsageError) else f'{path}: {reason.rstrip(".")}.'
     if not stuck:
         return f'{what} All files are as they were before.'
     names = ', '.join(step.path for step in stuck)

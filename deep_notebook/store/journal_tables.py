@@ -29,6 +29,7 @@ __all__ = [
     'put_entries',
     'put_modes',
     'remove_calls',
+    'runs_in',
 ]
 
 JOURNAL_SCHEMA = (
@@ -199,6 +200,18 @@ def changes_in(
         )
         for id, of_run, call, source, path, at, *columns in rows
     ]
+
+
+def runs_in(connection: sqlite3.Connection, line: int) -> list[int]:
+    """Return the runs in which the agent changed files, the latest first."""
+    rows = connection.execute(
+        """
+        SELECT DISTINCT run FROM journal
+        WHERE line = ? AND kind = 'file' AND source IN ('tool', 'scan') AND run IS NOT NULL ORDER BY run DESC
+        """,
+        (line,),
+    )
+    return [run for (run,) in rows]
 
 
 def directories_in(

@@ -18,6 +18,7 @@ class Agent:
 
     def __init__(self, root: Path, store: SessionStore) -> None:
         self.root = root
+        self.store = store
         self.journal = Journal(store, root, notebook=root / 'sales.ipynb')
         self.workspace = KernelWorkspace(root, notebook=root / 'sales.ipynb')
         self.workspace.keeper = self.journal
