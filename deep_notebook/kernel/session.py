@@ -231,6 +231,8 @@ class NotebookSession:
             )
             results = results_of(record.suspended, decisions)
             history = await store.history()
+            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
+            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)
