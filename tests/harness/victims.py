@@ -150,7 +150,7 @@ if __name__ == '__main__':
         order = json.loads(line)
         random = Random(order['seed'])
         by_statement = random.random() < 0.5
-        statement, seconds = random.randint(1, 500), random.uniform(0.0, 0.3)
+        statement, seconds = random.randint(1, 250), random.uniform(0.0, 0.2)
         child = os.fork()
         if child == 0:
             _told = os.open(Path(order['directory']) / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
