@@ -241,7 +241,10 @@ class NotebookSession:
         outcome = await run.drive(given)
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
-            await asyncio.to_thread(who.keep)
+            try:
+                await asyncio.to_thread(who.keep)
+            except OSError as error:
+                raise UsageError(f'The run is kept, but its recording could not be written ({error}).') from error
         return outcome
 
     def _answering(

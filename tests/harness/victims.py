@@ -105,7 +105,7 @@ def note_what_is_acknowledged() -> None:
         await real_save(self, checkpoint, keep)
         tell(checkpoint=checkpoint.id)
 
-    SessionStore.sync = SessionStore.keep = sync  # type: ignore[method-assign]
+    SessionStore.sync = sync  # type: ignore[method-assign]
     SqliteCheckpointStore.save_automatic = save_automatic  # type: ignore[method-assign]
 
 

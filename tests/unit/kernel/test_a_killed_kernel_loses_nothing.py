@@ -71,7 +71,9 @@ async def lost(store: SessionStore, told: Sequence[dict[str, Any]]) -> list[str]
         *before, last = line['digests']
         if kept[: len(before)] != before:
             missing.append(f'messages of conversation {conversation}: {len(before)} told, {len(kept)} kept')
-        elif last not in kept and not _grew(load_message(line['last']), [entry.message for entry in entries[len(before) :]]):
+        elif last not in kept and not _grew(
+            load_message(line['last']), [entry.message for entry in entries[len(before) :]]
+        ):
             missing.append(f'the last message of conversation {conversation}')
     kept_checkpoints = {summary.id for summary in await SqliteCheckpointStore(store).summaries()}
     newest = [line['checkpoint'] for line in told if 'checkpoint' in line][-20:]
