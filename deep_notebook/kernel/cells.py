@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..errors import DeepNotebookError, UsageError
 from ..store import session_path
 from ..views.text import printable
-from . import commands
+from . import commands, review_commands
 from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
 from .prompt import prompt_of
@@ -123,6 +123,7 @@ class DeepCells:
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
+            review_commands.show_after_interrupt(self)
             raise RunInterrupted from None
         self._hand_over(outcome)
 
@@ -131,10 +132,13 @@ class DeepCells:
         try:
             outcome = run_blocking(start)
         except KeyboardInterrupt:
+            review_commands.show_after_interrupt(self)
             raise RunInterrupted from None
         self._hand_over(outcome)
 
     def _hand_over(self, outcome: Outcome) -> None:
+        if outcome.changes is not None:
+            review_commands.show_changes(self, outcome.changes)
         if outcome.phase == 'stopped':
             raise RunInterrupted
         if outcome.phase == 'failed':

@@ -45,6 +45,7 @@ from .approvals import ApprovalBroker
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
+from .review import Reviewer
 from .requests import Answer, CellSide, RunLimits, RunRequest
 from .run import Outcome, Run, RunInput, resumed
 
@@ -78,15 +79,18 @@ class NotebookSession:
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
+    review: Reviewer = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     _checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
     """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
-    _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held by a run from its beginning to the end of its clean-up."""
 
     def __post_init__(self) -> None:
         self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
+        self.review = Reviewer(self)
 
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
@@ -167,7 +171,7 @@ class NotebookSession:
         Raises:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
-        async with self._one_run:
+        async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
             recording = _recording_of(request, history)
@@ -177,7 +181,7 @@ class NotebookSession:
             given_up = await store.suspended_run()
             if given_up is not None:
                 await store.save_run(given_up.id, phase='stopped')
-            content = [request.prompt]
+            content = [*await self.review.news(), request.prompt]
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
@@ -208,7 +212,7 @@ class NotebookSession:
         Raises:
             UsageError: No run waits, or not for that call.
         """
-        async with self._one_run:
+        async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
             chosen = _chosen(waiting, answer.numbers)
@@ -224,7 +228,7 @@ class NotebookSession:
                 raise
             budget = state.usage.budget
             limits = RunLimits(
-                approve='ask',
+                approve='review' if record.terms.approve == 'review' else 'ask',
                 max_requests=record.terms.max_requests,
                 timeout=record.terms.timeout,
                 budget=None if budget is None else Decimal(budget),
@@ -240,7 +244,7 @@ class NotebookSession:
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
             await asyncio.to_thread(who.keep)
-        return outcome
+        return replace(outcome, changes=await self.review.after(run.id))
 
     def _answering(
         self,
@@ -332,10 +336,12 @@ class NotebookSession:
         capabilities = [
             RunPython(runner=KernelPython(cell.shell, cell.main)),
             ApprovalGate(
-                mode=limits.approve,
+                mode='ask' if limits.approve == 'review' and not who.ours else limits.approve,
                 approver=broker,
                 interrupt_on=self.settled['interrupt_on'],
                 asked_by=who.agent.name or 'main',
+                attended=broker.attended,
+                journalled=who.ours,
             ),
         ]
         return RunInput(
@@ -364,7 +370,8 @@ def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> Recor
 
 
 def _terms_of(request: RunRequest) -> RunTerms:
-    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)
+    limits = request.limits
+    return RunTerms(into=request.into, max_requests=limits.max_requests, timeout=limits.timeout, approve=limits.approve)
 
 
 def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:
