@@ -154,7 +154,7 @@ def review_file(file: ChangedFile) -> ReviewFile:
     """Return `file` as it is shown."""
     added, removed = file.text.counts if file.text is not None else (0, 0)
     states = {file.state(place) for place in file.places}
-    status: ReviewStatus = states.pop() if len(states) == 1 else 'mixed'
+    status: ReviewStatus = 'open' if 'open' in states else states.pop() if len(states) == 1 else 'mixed'
     hunks = [
         Hunk(id=place.id, header=place.header, text=_clipped(place.text), state=file.state(place.id))
         for place in (file.text.places if file.text is not None else ())

@@ -45,8 +45,8 @@ from .approvals import ApprovalBroker
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
-from .review import Reviewer
 from .requests import Answer, CellSide, RunLimits, RunRequest
+from .review import Reviewer
 from .run import Outcome, Run, RunInput, resumed
 
 __all__ = ['NotebookSession']

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from deep_notebook.store.journal import Journal
 from dirty_equals import IsStr
 
 from deep_notebook.errors import UsageError
 from deep_notebook.kernel.review import Reviewer
 from deep_notebook.kernel.session import NotebookSession
-from deep_notebook.store.journal import Journal
 from deep_notebook.store.runs import RunTerms
 from deep_notebook.views.panel_shapes import ChangeSet
 
