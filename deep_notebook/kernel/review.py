@@ -29,8 +29,10 @@ Verb: TypeAlias = Literal['keep', 'undo']
 
 _REVIEWED = 'reviewed'
 """Stands where the digest of a file is that the agent saw: no file has it, so the agent has to read it again."""
+_OUT_OF_REACH = FileState(digest='out of reach', mode=None, kept=False)
+"""Of a file whose directory is not any more what it was, such as a link that leads elsewhere."""
 _CLEAN_UP = 3.0
-"""Seconds for the clean-up of an interrupted run."""
+"""Seconds that a cell waits for the clean-up of an interrupted run."""
 _NAMED = 8
 """Files that the agent is told by name."""
 
@@ -117,14 +119,15 @@ class Reviewer:
         return changes if changes.gaps or any(file.state != 'undone' for file in changes.files) else None
 
     async def after_interrupt(self) -> ChangeSet | None:
-        """Do as `after` for the run that was just interrupted, once its clean-up is done.
-
-        Raises:
-            TimeoutError: That takes longer than a person wants to wait.
-        """
-        async with asyncio.timeout(_CLEAN_UP), self._session.one_run:
-            record = await self._session.stored_run(None)
-            return None if record is None else await self.after(record.id)
+        """Do as `after` for the run that was just interrupted, if its clean-up is done soon."""
+        record = await self._session.stored_run(None)
+        if record is None or record.terms.approve != 'review':
+            return None
+        try:
+            async with asyncio.timeout(_CLEAN_UP), self._session.one_run:
+                return await self.after(record.id)
+        except TimeoutError:
+            return None
 
     async def news(self) -> list[str]:
         """Return what the agent has to be told of what was undone, one line a run; it counts as told then."""
@@ -216,7 +219,7 @@ class Reviewer:
         found = []
         for footprint in footprints(await journal.changes(run=run)):
             before, after = await _content(journal, footprint.before), await _content(journal, footprint.after)
-            now = await journal.state_of(footprint.path)
+            now = await _now(journal, footprint.path)
             found.append(
                 await asyncio.to_thread(changed_file, footprint, before=before, after=after, now=now, states=states)
             )
@@ -228,6 +231,13 @@ class Reviewer:
 
 async def _content(journal: Journal, state: FileState) -> bytes | None:
     return None if state.digest is None or not state.kept else await journal.content(state.digest)
+
+
+async def _now(journal: Journal, path: str) -> FileState:
+    try:
+        return await journal.state_of(path)
+    except UsageError:
+        return _OUT_OF_REACH
 
 
 def _chosen(files: Sequence[ChangedFile], verb: Verb, path: str | None) -> Sequence[ChangedFile]:

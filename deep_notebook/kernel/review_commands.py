@@ -16,7 +16,7 @@ from .prompt import expand
 if TYPE_CHECKING:
     from .cells import DeepCells
 
-__all__ = ['COMMANDS', 'show_after_interrupt', 'show_changes']
+__all__ = ['COMMANDS', 'show_changes']
 
 _VERBS = ('keep', 'undo')
 _HOW = (
@@ -32,17 +32,6 @@ def show_changes(cells: DeepCells, changes: ChangeSet) -> None:
         changes = replace(changes, notice=_HOW.format(run=changes.run))
     reviewer = cells.session.review
     show_panel(cells, changes, reviewer.act)
-
-
-def show_after_interrupt(cells: DeepCells) -> None:
-    """Show what the run that was interrupted has changed, if it ran in review mode."""
-    try:
-        changes = cells.call(cells.session.review.after_interrupt())
-    except TimeoutError:
-        print('`%deep review` shows what the run changed, once it has come to its end.')
-        return
-    if changes is not None:
-        show_changes(cells, changes)
 
 
 def _review(cells: DeepCells, rest: str) -> None:

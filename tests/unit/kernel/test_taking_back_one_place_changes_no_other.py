@@ -115,10 +115,14 @@ def test_a_hunk_whose_lines_were_changed_is_not_found() -> None:
 
 
 def test_a_line_that_stands_elsewhere_too_is_not_taken_for_the_hunk() -> None:
-    change = changed([*NUMBERS[:9], '\n', *NUMBERS[9:20], *NUMBERS[20:]])
+    change = changed([*NUMBERS[:9], '\n', *NUMBERS[9:]])
     [place] = change.places
-    without, elsewhere = [*NUMBERS[:9], 'mine\n', *NUMBERS[9:20], '\n', *NUMBERS[20:]], place.id
-    assert change.switched(''.join(without).encode(), elsewhere, undone=()) is None
+    gone = [*NUMBERS[:9], 'mine\n', *NUMBERS[9:20], '\n', *NUMBERS[20:]]
+    assert change.switched(''.join(gone).encode(), place.id, undone=()) is None
+    beside = [*NUMBERS[:8], 'mine\n', '\n', 'mine, too\n', *NUMBERS[10:]]
+    assert change.switched(''.join(beside).encode(), place.id, undone=()) is not None
+    twice = [*beside, '\n']
+    assert change.switched(''.join(twice).encode(), place.id, undone=()) is None
 
 
 def test_line_endings_that_change_are_seen() -> None:
