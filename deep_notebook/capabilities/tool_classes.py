@@ -11,7 +11,18 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['EXECUTE', 'READ', 'UNDOABLE', 'WRITE', 'ToolClass', 'is_undoable', 'tool_class', 'undeclared_class']
+__all__ = [
+    'EXECUTE',
+    'READ',
+    'UNDOABLE',
+    'UNSEEN',
+    'WRITE',
+    'ToolClass',
+    'changes_unseen',
+    'is_undoable',
+    'tool_class',
+    'undeclared_class',
+]
 
 ToolClass: TypeAlias = Literal['read', 'write', 'execute']
 
@@ -26,6 +37,10 @@ EXECUTE: dict[str, Any] = {_KEY: 'execute'}
 """Metadata for a tool that runs commands or code."""
 UNDOABLE: dict[str, Any] = {**WRITE, _UNDOABLE_KEY: True}
 """Metadata for a tool that changes files of the workspace and nothing else."""
+
+_UNSEEN_KEY = 'deep_notebook.changes_unseen'
+UNSEEN: dict[str, Any] = {_UNSEEN_KEY: True}
+"""Metadata, beside a class, for a tool whose changes of files do not pass through the workspace."""
 
 _PYDANTIC_AI_READ_TOOLS = frozenset({'load_capability', 'search_tools'})
 
@@ -43,6 +58,14 @@ def tool_class(tool: ToolDefinition) -> ToolClass:
 def is_undoable(tool: ToolDefinition) -> bool:
     """Return whether all that a call of `tool` changes is files of the workspace."""
     return (tool.metadata or {}).get(_UNDOABLE_KEY) is True
+
+
+def changes_unseen(tool: ToolDefinition) -> bool:
+    """Return whether `tool` may change files without the workspace knowing which."""
+    metadata = tool.metadata or {}
+    if _KEY not in metadata:
+        return undeclared_class(tool.name) != 'read'
+    return tool_class(tool) == 'execute' or _UNSEEN_KEY in metadata
 
 
 def undeclared_class(name: str) -> ToolClass:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
-from ..store.journal import FileChangeRecord, FileState, same
+from ..store.journal_types import FileChangeRecord, FileState, same
 from ..store.reviews import ReviewState
 from ..views.panel_shapes import FileAction, Hunk, ReviewFile, ReviewStatus
 from .text_hunks import TextChange, text_change

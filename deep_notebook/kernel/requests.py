@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ..capabilities.approvals import ApprovalMode
+from ..store.runs import RunTerms
 from ..views import RunView
 from .person import DecisionSource
 from .runner import MainThread
@@ -41,6 +42,14 @@ class RunRequest:
     """The variable for the answer."""
     replay: str | None
     record: str | None
+
+    @property
+    def terms(self) -> RunTerms:
+        """What still holds when the run is suspended and goes on later."""
+        limits = self.limits
+        return RunTerms(
+            into=self.into, max_requests=limits.max_requests, timeout=limits.timeout, approve=limits.approve
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic_ai.workspaces import Workspace
 
 from ..errors import UsageError, did_you_mean
-from ..store.journal import FileState, Journal, PathPlan, same
+from ..store.journal import FileState, Journal, PathPlan
+from ..store.journal_types import same
 from ..store.reviews import ReviewedPlace, ReviewState, news_of, put_states, put_told, states_of
 from ..views.panel_shapes import Action, ChangeSet, Panel
 from .change_sets import ChangedFile, changed_file, footprints, review_file
@@ -226,7 +227,9 @@ class Reviewer:
         return found
 
     async def _journal(self) -> Journal:
-        return await self._session.journal()
+        await self._session.store()
+        assert self._session.journal is not None
+        return self._session.journal
 
 
 async def _content(journal: Journal, state: FileState) -> bytes | None:

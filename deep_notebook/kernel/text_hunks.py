@@ -194,7 +194,7 @@ def _find(known: Sequence[bytes], lines: Sequence[bytes], start: int, end: int) 
     if start == end:
         return _find_between(known, lines, start)
     for what, i1, i2, j1, _ in _blocks(known, lines):
-        if i1 <= start and end <= i2:
+        if what == 'equal' and i1 <= start and end <= i2:
             at = j1 + start - i1
             to = at + end - start
             touches = i1 < start or end < i2 or start == at == 0 or (end == len(known) and to == len(lines))

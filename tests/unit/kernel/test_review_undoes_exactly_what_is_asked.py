@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from deep_notebook.store.journal import Journal
 from dirty_equals import IsStr
 
 from deep_notebook.errors import UsageError
 from deep_notebook.kernel.review import Reviewer
 from deep_notebook.kernel.session import NotebookSession
+from deep_notebook.store.journal import Journal
 from deep_notebook.store.runs import RunTerms
 from deep_notebook.views.panel_shapes import ChangeSet
 
@@ -36,7 +36,9 @@ class Notebook:
         return self.session.review
 
     async def journal(self) -> Journal:
-        return await self.session.journal()
+        await self.session.store()
+        assert self.session.journal is not None
+        return self.session.journal
 
     async def run(self, mode: str = 'review') -> int:
         """A run begins."""
