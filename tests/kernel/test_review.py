@@ -51,6 +51,9 @@ def test_a_run_is_reviewed_at_its_end_and_after_a_restart(kernel: RealKernel, tm
             'I see.',
             [call('write_file', path='late.md', content='late\\n'), call('execute', command='echo no > no.txt')],
             'That was denied.',
+            [call('write_file', path='halt.md', content='x\\n'), call('execute', id='halt', command='true')],
+            call('write_file', path='broken.md', content='x\\n'),
+            lambda messages: 1 / 0,
             seen=seen,
         )
         """,
@@ -67,8 +70,16 @@ def test_a_run_is_reviewed_at_its_end_and_after_a_restart(kernel: RealKernel, tm
     assert kernel.run(f'print({note!r} in prompts(seen[-1]))').stdout == 'True\n'
 
     alone = run_deep(kernel, '--approve review', 'Go on.', allow_stdin=False)
-    assert 'Denied without a question: execute' in alone.displays[0]['text/plain']
+    assert 'Denied without a question: `execute`' in alone.displays[0]['text/plain']
     assert 'Changes of run 3 · 1 of 1 file to review' in alone.displays[1]['text/plain']
     assert '%deep review undo 3' in alone.displays[1]['text/plain']
     assert (tmp_path / 'late.md').read_text() == 'late\n'
     assert not (tmp_path / 'no.txt').exists()
+
+    cell = start_deep(kernel, '--approve review', 'Halt.', stop_on_error=False)
+    asked(front_end(cell), 'halt')
+    kernel.interrupt()
+    assert 'halt.md   +1   new' in cell.result().displays[-1]['text/plain']
+    broken = run_deep(kernel, '--approve review', 'Break.')
+    assert broken.status == 'error'
+    assert 'broken.md   +1   new' in broken.displays[-1]['text/plain']
