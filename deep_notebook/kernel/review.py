@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic_ai.workspaces import Workspace
 
-from ..errors import UsageError, did_you_mean
+from ..errors import StoreError, UsageError, did_you_mean
 from ..store.journal import FileState, Journal, PathPlan
 from ..store.journal_types import same
 from ..store.reviews import ReviewedPlace, ReviewState, news_of, put_states, put_told, states_of
@@ -113,10 +113,13 @@ class Reviewer:
 
     async def after(self, run: int) -> ChangeSet | None:
         """Return what a run that ended has changed, if it ran in review mode and something is left to decide."""
-        record = await self._session.stored_run(run)
-        if record is None or record.terms.approve != 'review' or record.phase == 'suspended':
-            return None
-        changes = await self.changes(run)
+        try:
+            record = await self._session.stored_run(run)
+            if record is None or record.terms.approve != 'review' or record.phase == 'suspended':
+                return None
+            changes = await self.changes(run)
+        except StoreError:
+            return None  # what is wrong with the store is said by the run
         return changes if changes.gaps or any(file.state != 'undone' for file in changes.files) else None
 
     async def after_interrupt(self) -> ChangeSet | None:

@@ -222,7 +222,7 @@ class NotebookSession:
         async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
-            chosen = _chosen(waiting, answer.numbers)
+            chosen = answer.chosen(waiting)
             who = self._answering(record.model, record.recording, resumed=True)
             store = await self.store()
             state = resumed(from_json(record.state or {}), model=who.model, at=time.time())
@@ -242,6 +242,8 @@ class NotebookSession:
             )
             results = results_of(record.suspended, decisions)
             history = await store.history()
+            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
+            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)
@@ -253,7 +255,10 @@ class NotebookSession:
         outcome = await run.drive(given)
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
-            await asyncio.to_thread(who.keep)
+            try:
+                await asyncio.to_thread(who.keep)
+            except OSError as error:
+                raise UsageError(f'The run is kept, but its recording could not be written ({error}).') from error
         return replace(outcome, changes=await self.review.after(run.id))
 
     def _answering(
@@ -377,12 +382,3 @@ def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> Recor
     if request.record is not None:
         return RecordingUse(mode='record', name=request.record, key=key)
     return None
-
-
-def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:
-    if not numbers:
-        return list(waiting)
-    unknown = [number for number in numbers if not 1 <= number <= len(waiting)]
-    if unknown:
-        raise UsageError(f'There is no waiting call {unknown[0]}: `%deep status` lists 1 to {len(waiting)}.')
-    return [waiting[number - 1] for number in numbers]
