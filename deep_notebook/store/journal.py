@@ -84,7 +84,7 @@ class Journal:
         )
 
     async def runs(self) -> list[int]:
-        """Return the runs in which the agent changed files, the latest first."""
+        """Return the runs in which the agent changed a file, the latest first."""
         return await self._work(lambda: self._ledger.read(runs_in))
 
     async def gaps(self, *, after: int = 0, run: int | None = None) -> list[Gap]:

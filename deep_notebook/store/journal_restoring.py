@@ -129,7 +129,8 @@ def _is_blocked(tree: ConfinedDirectory, plan: PathPlan, deleted: Collection[str
         above = tree.absolute(parts[:length])
         if os.path.lexists(above) and not os.path.isdir(above) and '/'.join(parts[:length]) not in deleted:
             return True
-    for above, _, files in os.walk(tree.absolute(parts)):
+    there = tree.absolute(parts)
+    for above, _, files in os.walk(there) if not os.path.islink(there) else ():
         if any(os.path.relpath(os.path.join(above, name), tree.root) not in deleted for name in files):
             return True
     return False

@@ -16,6 +16,7 @@ from .database import Database
 from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
+from .reviews import REVIEWS_SCHEMA
 from .runs import (
     END_NOT_KEPT,
     KERNEL_ENDED,
@@ -45,6 +46,7 @@ MIGRATIONS = (
     HISTORIES_SCHEMA,
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
+    REVIEWS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 
