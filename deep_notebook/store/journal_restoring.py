@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -77,8 +77,8 @@ def plan_back(
     removed = first.keys() - made
     planning = _Planning(tree, untouched, made, removed)
     plans = [plan for path, history in sorted(by_path.items()) if (plan := planning.plan(path, history)) is not None]
-    deleted = {plan.path for plan in plans if plan.action == 'delete'}
-    return [replace(plan, possible=False) if _is_blocked(tree, plan, deleted) else plan for plan in plans]
+    deletes = {plan.path: plan.action == 'delete' for plan in plans}
+    return [replace(plan, possible=False) if _is_blocked(tree, plan, deletes) else plan for plan in plans]
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,26 @@ def _around(path: str, directories: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(each for each in directories if each == top or each.startswith(f'{top}/')))
 
 
-def _is_blocked(tree: ConfinedDirectory, plan: PathPlan, deleted: Collection[str]) -> bool:
-    """Return whether something that stays is in the way: a file where a directory has to be, or the reverse."""
+def _is_blocked(tree: ConfinedDirectory, plan: PathPlan, deletes: Mapping[str, bool]) -> bool:
+    """Return whether something is in the way that stays or comes: a file above the path, or below it.
+
+    Args:
+        tree: The workspace.
+        plan: What is to be done.
+        deletes: Whether it deletes, for each path that something is to be done to.
+    """
     if plan.action == 'delete':
         return False
     parts = tuple(plan.path.split('/'))
     for length in range(1, len(parts)):
-        above = tree.absolute(parts[:length])
-        if os.path.lexists(above) and not os.path.isdir(above) and '/'.join(parts[:length]) not in deleted:
+        above = '/'.join(parts[:length])
+        place = tree.absolute(parts[:length])
+        if not deletes.get(above, os.path.isdir(place) or not os.path.lexists(place)):
             return True
     there = tree.absolute(parts)
-    for above, _, files in os.walk(there) if not os.path.islink(there) else ():
-        if any(os.path.relpath(os.path.join(above, name), tree.root) not in deleted for name in files):
-            return True
-    return False
+    below = os.walk(there) if not os.path.islink(there) else ()
+    files = (os.path.relpath(os.path.join(above, name), tree.root) for above, _, names in below for name in names)
+    return not all(deletes.get(file, False) for file in files)
 
 
 def replace_all(
