@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     'approve': 'approve what a suspended run waits for, and go on',
     'deny': 'deny it, with a reason if you like, and go on',
     'resume': 'ask again what a suspended run waits for',
+    'branch': 'the branches of a notebook that was open in several kernels; %deep branch NUMBER or main goes on there',
     'show': 'draw a stored run again: %deep show [RUN]',
     'cost': 'tokens and dollars of this conversation',
     'reset': 'start a new conversation; the old one is kept',

@@ -70,12 +70,14 @@ class NotebookSession:
         notebook: The running notebook, if there is one.
         database: Where the conversation is kept.
         namespace: The user's variables, in which a model or an agent may be.
+        kernel: An id that the kernel keeps when it restarts, if it has one.
     """
 
     directory: Path
     notebook: Path | None
     database: Path
     namespace: dict[str, Any]
+    kernel: str | None = None
     settled: Settled = field(default_factory=lambda: settle({}))
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
@@ -97,7 +99,7 @@ class NotebookSession:
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
-            self._store = SessionStore.open(self.database)
+            self._store = SessionStore.open(self.database, kernel=self.kernel)
             self._checkpoints = SqliteCheckpointStore(self._store)
             self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()
@@ -120,6 +122,19 @@ class NotebookSession:
         self.deps.todos.clear()
         self.deps.read_digests.clear()
         self._met = True
+
+    async def take_line(self, line: int) -> None:
+        """Go on with another line of the conversation, `MAIN` or a branch.
+
+        Raises:
+            UsageError: There is no such line, or another kernel is on it.
+        """
+        async with self._one_run:
+            await (await self.store()).lines.take(line)
+            await self.close()
+            self.deps.todos.clear()
+            self.deps.read_digests.clear()
+            self._met = False
 
     def resolve(self, name: str | None, *, source: str | None = None) -> ResolvedModel:
         """Return who answers to `name`, or by default.
