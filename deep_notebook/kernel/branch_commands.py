@@ -10,6 +10,7 @@ from ..store.branches import MAIN, ConversationLine
 
 if TYPE_CHECKING:
     from .cells import DeepCells
+    from .session import NotebookSession
 
 __all__ = ['COMMANDS', 'branch_status']
 
@@ -20,7 +21,7 @@ _SHOWN = 60
 def _branch(cells: DeepCells, rest: str) -> str:
     if rest:
         line = MAIN if rest == 'main' else _number(rest)
-        cells.call(cells.session.take_line(line))
+        cells.call(_take(cells.session, line))
         return f'Your next %%deep goes on {_name(line)}.'
     lines = cells.call(_lines(cells))
     listed = '\n'.join(map(_described, lines))
@@ -36,6 +37,12 @@ def branch_status(cells: DeepCells) -> str | None:
         return None
     here = next((line.id for line in lines if line.here), MAIN)
     return f'You are on {_name(here)}, one of {len(lines)} lines of this conversation: `%deep branch` lists them.'
+
+
+async def _take(session: NotebookSession, line: int) -> None:
+    async with session.one_run:
+        await (await session.store()).lines.take(line)
+        await session.close()
 
 
 async def _lines(cells: DeepCells) -> list[ConversationLine]:

@@ -18,6 +18,7 @@ from .database import Database
 from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
+from .reviews import REVIEWS_SCHEMA
 from .runs import (
     END_NOT_KEPT,
     KERNEL_ENDED,
@@ -47,6 +48,7 @@ MIGRATIONS = (
     HISTORIES_SCHEMA,
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
+    REVIEWS_SCHEMA,
     BRANCHES_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
