@@ -28,6 +28,7 @@ from ..capabilities.approvals import (
     results_of,
 )
 from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
+from ..capabilities.evicted_files import EvictedFiles
 from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
@@ -91,7 +92,7 @@ class NotebookSession:
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
-            self._store = SessionStore.open(self.database)
+            self._store = SessionStore.open(self.database, whole=EvictedFiles(self.directory).whole)
             self._checkpoints = SqliteCheckpointStore(self._store)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
