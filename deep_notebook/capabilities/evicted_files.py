@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ __all__ = ['MAX_PAGE_CHARS', 'MAX_PAGE_LINES', 'EvictedFiles', 'Page', 'pages_of
 MAX_PAGE_LINES = 200
 MAX_PAGE_CHARS = 20_000
 """A longer line goes on over several pages."""
+
+_LINE = re.compile(r'[^\n]*\n|[^\n]+')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +95,7 @@ def pages_of(text: str, *, max_lines: int = MAX_PAGE_LINES, max_chars: int = MAX
     pages: list[Page] = []
     begun: list[str] = []
     size, first = 0, 1
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+    for number, line in enumerate(_LINE.findall(text), start=1):
         if begun and (len(begun) == max_lines or size + len(line) > max_chars):
             pages.append(Page(first_line=first, text=''.join(begun)))
             begun, size = [], 0

@@ -84,7 +84,8 @@ class NotebookSession:
     """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
-    _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held by what changes the conversation, such as a run."""
 
     def __post_init__(self) -> None:
         self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
@@ -168,7 +169,7 @@ class NotebookSession:
         Raises:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
-        async with self._one_run:
+        async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
             recording = _recording_of(request, history)
@@ -209,7 +210,7 @@ class NotebookSession:
         Raises:
             UsageError: No run waits, or not for that call.
         """
-        async with self._one_run:
+        async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
             chosen = _chosen(waiting, answer.numbers)

@@ -184,9 +184,7 @@ class SessionStore:
             if index_some(connection, whole=self._whole):
                 return None
             without = part_ids(connection, self._messages_of_running(connection))
-            hits = search_index(
-                connection, query, limit=limit, context=context, without=without, whole=self._whole
-            )
+            hits = search_index(connection, query, limit=limit, context=context, without=without, whole=self._whole)
             return [_dated(connection, hit) for hit in hits]
 
         # A batch at a time: what else the store has to do gets its turn.
