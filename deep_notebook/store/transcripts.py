@@ -9,9 +9,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pydantic_ai.messages import CompactionPart, ModelMessage
+from pydantic_ai.messages import (
+    CompactionPart,
+    ModelMessage,
+    ModelRequest,
+    RetryPromptPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 from .histories import History, put_history
 from .messages import Entry, load_messages
@@ -96,21 +103,29 @@ def run_at(connection: sqlite3.Connection, moment: float) -> int | None:
 
 
 def note_compression(connection: sqlite3.Connection, before: Sequence[Entry], after: Sequence[Entry]) -> None:
-    """Note that the conversation with the entries `before` is the one with the entries `after` now, if it is shorter
-    because a summary begins it.
+    """Note what the summary stands for if the entries `after`, which take the place of `before`, begin with a new one.
 
     Args:
         connection: In a transaction.
         before: What the conversation held.
         after: What it holds.
     """
-    if not before or not after or before[0].hash == after[0].hash or not _is_summary(after[0].message):
+    if not before or not after or before[0].hash == after[0].hash:
         return
-    history = put_history(connection, History(), [entry.message for entry in before])
+    summary = _summary(after[0].message)
+    if summary is None:
+        return
+    if _summary(before[0].message) == summary:
+        # The same, whose message was merged with the next one.
+        query, value = 'SELECT history FROM compressions JOIN messages ON id = message WHERE hash = ?', before[0].hash
+        row = connection.execute(query, (value,)).fetchone()
+        node = 0 if row is None else row[0]
+    else:
+        node = put_history(connection, History(), [entry.message for entry in before]).node
     connection.execute(
         'INSERT INTO compressions (message, history) VALUES ((SELECT id FROM messages WHERE hash = ?), ?)'
         ' ON CONFLICT (message) DO NOTHING',
-        (after[0].hash, history.node),
+        (after[0].hash, node),
     )
 
 
@@ -125,19 +140,37 @@ def load_transcript(connection: sqlite3.Connection, conversation: int) -> list[M
             'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(ids),)
         ).fetchall()
     )
-    return load_messages(found[id] for id in ids)
+    told: list[ModelMessage] = []
+    for message in load_messages(found[id] for id in ids):
+        told.append(message if _summary(message) is None or not told else _alone(message, told))
+    return told
 
 
-def _unfolded(connection: sqlite3.Connection, ids: list[int]) -> list[int]:
+def _alone(message: ModelMessage, before: Sequence[ModelMessage]) -> ModelMessage:
+    """Return a summary's message without what was said `before` and is only repeated for the model."""
+    if not isinstance(message, ModelRequest):
+        return message
+    said = [part for earlier in before for part in earlier.parts]
+    parts = [
+        part
+        for part in message.parts
+        if isinstance(part, CompactionPart)
+        or (isinstance(part, UserPromptPart | ToolReturnPart | RetryPromptPart) and part not in said)
+    ]
+    return replace(message, parts=parts)
+
+
+def _unfolded(connection: sqlite3.Connection, ids: list[int], seen: frozenset[int] = frozenset()) -> list[int]:
     """Return the messages `ids` with what the summary at their beginning, if there is one, stands for before it."""
-    row = connection.execute('SELECT history FROM compressions WHERE message = ?', (ids[0] if ids else -1,)).fetchone()
-    if row is None:
+    first = ids[0] if ids else -1
+    row = connection.execute('SELECT history FROM compressions WHERE message = ?', (first,)).fetchone()
+    if row is None or first in seen:
         return ids
-    before = _unfolded(connection, _path(connection, row[0]))
+    before = _unfolded(connection, _path(connection, row[0]), seen | {first})
     known = set(before)
-    # What follows the summary begins with what was kept, and maybe with the prompt in a message of its own.
+    # What follows the summary begins with what was kept, and maybe with the last prompt in a message of its own.
     kept = max((place for place, id in enumerate(ids) if id in known), default=0)
-    return [*before, ids[0], *ids[kept + 1 :]]
+    return [*before, first, *ids[kept + 1 :]]
 
 
 def _path(connection: sqlite3.Connection, node: int) -> list[int]:
@@ -157,5 +190,5 @@ def _path(connection: sqlite3.Connection, node: int) -> list[int]:
     return [message for (message,) in rows]
 
 
-def _is_summary(message: ModelMessage) -> bool:
-    return any(isinstance(part, CompactionPart) for part in message.parts)
+def _summary(message: ModelMessage) -> CompactionPart | None:
+    return next((part for part in message.parts if isinstance(part, CompactionPart)), None)

@@ -9,7 +9,7 @@ from pydantic_ai.messages import RetryPromptPart, ToolReturnPart
 
 from deep_notebook.masking import mask_secrets
 
-from ._tool_text import args_text, call_args, mask_and_clip, result_text
+from ._tool_text import args_text, call_args, mask_and_clip, result_images, result_text
 from .plain import plain, well_formed
 from .transcript import Called, Entry, Prompted, Said, Summarised
 
@@ -72,7 +72,8 @@ def result_of(result: ToolReturnPart | RetryPromptPart | None) -> str:
         case None:
             return ''
         case ToolReturnPart():
-            return plain(result_text(result)[0])
+            pictures = ['[a picture]'] * len(result_images(result.files))
+            return '\n'.join(filter(None, [plain(result_text(result)[0]), *pictures]))
         case RetryPromptPart():
             return plain(mask_and_clip(result.model_response(), _CODE_LIMIT)[0])
 
