@@ -12,6 +12,8 @@ from ..capabilities.context_manager import ContextManagerCapability
 from ..capabilities.context_size import estimate
 from ..errors import UsageError
 from ..masking import mask_secrets
+from ..models.embedded import EmbeddedModel
+from ..models.embedded_prompt import PROMPT_TOKENS
 from ..models.resolve import ResolvedModel
 
 if TYPE_CHECKING:
@@ -49,8 +51,11 @@ async def compact(session: NotebookSession, who: ResolvedModel, focus: str | Non
         if before < _MIN_TOKENS:
             return f'There is nothing to compress yet: the conversation has about {before:,} tokens.'
         model = who.model if who.model is not None else infer_model(getattr(who.agent, 'model', None) or '')
+        most = session.settled.spec.context_manager_max_tokens
+        if isinstance(model, EmbeddedModel):
+            most = PROMPT_TOKENS // 2  # it reads less than its context has, and of figures half as much again
         manager: ContextManagerCapability[None] = ContextManagerCapability(
-            session.settled.spec.context_manager_max_tokens,
+            most,
             keep_messages=_KEEP_MESSAGES,
             summarization_model=session.settled['summarization_model'],
         )
