@@ -48,7 +48,7 @@ class Ledger:
             return work(connection, line), last_position(connection, line)
 
         def committed(result: tuple[T, int]) -> None:
-            self.here = max(self.here, result[1])
+            self.here = result[1]
 
         return self._store.database.run_blocking(job, committed=committed, durable=durable)[0]
 
