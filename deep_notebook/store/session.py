@@ -34,7 +34,17 @@ from .runs import (
     stop_dead_runs,
     update_run,
 )
-from .search import SEARCH_SCHEMA, SearchHit, index_some, part_ids, search_index
+from .search import SEARCH_SCHEMA, SearchHit, WholeResult, index_some, part_ids, search_index
+from .transcripts import (
+    COMPRESSIONS_SCHEMA,
+    ConversationRecord,
+    ToolResult,
+    find_conversations,
+    find_results,
+    load_transcript,
+    note_compression,
+    run_at,
+)
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
@@ -47,6 +57,7 @@ MIGRATIONS = (
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
     REVIEWS_SCHEMA,
+    COMPRESSIONS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 
@@ -72,16 +83,22 @@ class SessionStore:
     stored before stays as it was.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, whole: WholeResult | None = None) -> None:
+        self._whole = whole
         self._database = Database(path, MIGRATIONS, prepare=self._find_conversation)
         self._conversation = 0
         self._entries: list[Entry] | None = None
         self._branch_notice: str | None = None
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Return the store in the file `path`; nothing is read or created before it is used."""
-        return cls(path)
+    def open(cls, path: Path, *, whole: WholeResult | None = None) -> Self:
+        """Return the store in the file `path`; nothing is read or created before it is used.
+
+        Args:
+            path: The file.
+            whole: Finds the text of results that lie in files, to search it.
+        """
+        return cls(path, whole=whole)
 
     @property
     def path(self) -> Path:
@@ -170,10 +187,10 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> list[SearchHit] | None:
-            if index_some(connection):
+            if index_some(connection, whole=self._whole):
                 return None
             without = part_ids(connection, self._messages_of_running(connection))
-            hits = search_index(connection, query, limit=limit, context=context, without=without)
+            hits = search_index(connection, query, limit=limit, context=context, without=without, whole=self._whole)
             return [_dated(connection, hit) for hit in hits]
 
         # A batch at a time: what else the store has to do gets its turn.
@@ -213,9 +230,23 @@ class SessionStore:
             lambda connection: find_run(connection, 'true ORDER BY conversation = ? DESC, id DESC', self._conversation)
         )
 
-    async def runs(self) -> list[RunRecord]:
-        """Return the runs of the current conversation, oldest first."""
-        return await self._database.run(lambda connection: find_runs(connection, self._conversation))
+    async def runs(self, conversation: int | None = None) -> list[RunRecord]:
+        """Return the runs of a conversation, by default the current one, oldest first."""
+        return await self._database.run(
+            lambda connection: find_runs(connection, self._conversation if conversation is None else conversation)
+        )
+
+    async def conversations(self) -> list[ConversationRecord]:
+        """Return all conversations of the notebook, branches too, oldest first."""
+        return await self._database.run(find_conversations)
+
+    async def transcript(self, conversation: int) -> list[ModelMessage]:
+        """Return what was said in a conversation from its beginning; each summary stands where it was made."""
+        return await self._database.run(lambda connection: load_transcript(connection, conversation))
+
+    async def results(self, beginning: str) -> list[ToolResult]:
+        """Return the results of tools, of all conversations, whose text begins with `beginning`, oldest first."""
+        return await self._database.run(lambda connection: find_results(connection, beginning))
 
     async def suspended_run(self) -> RunRecord | None:
         """Return the run of the current conversation that waits for answers, or `None`."""
@@ -236,7 +267,9 @@ class SessionStore:
     async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
         def work(connection: sqlite3.Connection) -> list[Entry]:
             known = load_entries(connection, self._conversation) if self._entries is None else self._entries
-            return sync_entries(connection, self._conversation, known, present(known))
+            entries = sync_entries(connection, self._conversation, known, present(known))
+            note_compression(connection, known, entries)
+            return entries
 
         def committed(entries: list[Entry]) -> None:
             self._entries = entries
@@ -290,7 +323,4 @@ def _create_conversation(connection: sqlite3.Connection, *, branch_of: int | Non
 def _dated(connection: sqlite3.Connection, hit: SearchHit) -> SearchHit:
     """Return `hit` with its time and its run: the one that was in progress when the message was stored."""
     created = connection.execute('SELECT created FROM messages WHERE id = ?', (hit.message,)).fetchone()[0]
-    run = connection.execute(
-        'SELECT max(id) FROM runs WHERE started <= :at AND (ended IS NULL OR ended >= :at)', {'at': created}
-    ).fetchone()[0]
-    return replace(hit, run=run, created=created)
+    return replace(hit, run=run_at(connection, created), created=created)
