@@ -28,6 +28,7 @@ from ..capabilities.approvals import (
     results_of,
 )
 from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent
+from ..capabilities.evicted_files import EvictedFiles
 from ..capabilities.journal import Journaling
 from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
@@ -93,7 +94,7 @@ class NotebookSession:
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
     one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Held by a run from its beginning to the end of its clean-up."""
+    """Held by what changes the conversation; by a run from its beginning to the end of its clean-up."""
 
     def __post_init__(self) -> None:
         self._workspace = KernelWorkspace(self.directory, notebook=self.notebook)
@@ -103,7 +104,8 @@ class NotebookSession:
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
-            self._store = SessionStore.open(self.database, kernel=self.kernel)
+            whole = EvictedFiles(self.directory).whole
+            self._store = SessionStore.open(self.database, kernel=self.kernel, whole=whole)
             self._checkpoints = SqliteCheckpointStore(self._store)
             self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()

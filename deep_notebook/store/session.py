@@ -36,7 +36,17 @@ from .runs import (
     stop_dead_runs,
     update_run,
 )
-from .search import SEARCH_SCHEMA, SearchHit, index_some, part_ids, search_index
+from .search import SEARCH_SCHEMA, SearchHit, WholeResult, index_some, part_ids, search_index
+from .transcripts import (
+    COMPRESSIONS_SCHEMA,
+    ConversationRecord,
+    ToolResult,
+    find_conversations,
+    find_results,
+    load_transcript,
+    note_compression,
+    run_at,
+)
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
@@ -49,6 +59,7 @@ MIGRATIONS = (
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
     REVIEWS_SCHEMA,
+    COMPRESSIONS_SCHEMA,
     BRANCHES_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
@@ -75,7 +86,8 @@ class SessionStore:
     stored before stays as it was.
     """
 
-    def __init__(self, path: Path, *, kernel: str | None = None) -> None:
+    def __init__(self, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> None:
+        self._whole = whole
         self._database = Database(path, MIGRATIONS, prepare=self._find_conversation)
         self.lines = Lines(self._database, kernel or uuid.uuid4().hex)
         """The conversation's lines: the main one and the branches."""
@@ -83,14 +95,15 @@ class SessionStore:
         self._entries: list[Entry] | None = None
 
     @classmethod
-    def open(cls, path: Path, *, kernel: str | None = None) -> Self:
+    def open(cls, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> Self:
         """Return the store in the file `path`; nothing is read or created before it is used.
 
         Args:
             path: The file.
             kernel: An id that the kernel keeps when it restarts; without one, it has no branch to come back to.
+            whole: Finds the text of results that lie in files, to search it.
         """
-        return cls(path, kernel=kernel)
+        return cls(path, kernel=kernel, whole=whole)
 
     @property
     def path(self) -> Path:
@@ -179,10 +192,10 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> list[SearchHit] | None:
-            if index_some(connection):
+            if index_some(connection, whole=self._whole):
                 return None
             without = part_ids(connection, self._messages_of_running(connection))
-            hits = search_index(connection, query, limit=limit, context=context, without=without)
+            hits = search_index(connection, query, limit=limit, context=context, without=without, whole=self._whole)
             return [_dated(connection, hit) for hit in hits]
 
         # A batch at a time: what else the store has to do gets its turn.
@@ -223,9 +236,23 @@ class SessionStore:
             lambda connection: find_run(connection, 'true ORDER BY conversation = ? DESC, id DESC', self._conversation)
         )
 
-    async def runs(self) -> list[RunRecord]:
-        """Return the runs of the current conversation, oldest first."""
-        return await self._database.run(lambda connection: find_runs(connection, self._conversation))
+    async def runs(self, conversation: int | None = None) -> list[RunRecord]:
+        """Return the runs of a conversation, by default the current one, oldest first."""
+        return await self._database.run(
+            lambda connection: find_runs(connection, self._conversation if conversation is None else conversation)
+        )
+
+    async def conversations(self) -> list[ConversationRecord]:
+        """Return all conversations of the notebook, branches too, oldest first."""
+        return await self._database.run(find_conversations)
+
+    async def transcript(self, conversation: int) -> list[ModelMessage]:
+        """Return what was said in a conversation from its beginning; each summary stands where it was made."""
+        return await self._database.run(lambda connection: load_transcript(connection, conversation))
+
+    async def results(self, beginning: str) -> list[ToolResult]:
+        """Return the results of tools, of all conversations, whose text begins with `beginning`, oldest first."""
+        return await self._database.run(lambda connection: find_results(connection, beginning))
 
     async def suspended_run(self) -> RunRecord | None:
         """Return the run of the current conversation that waits for answers, or `None`."""
@@ -246,7 +273,9 @@ class SessionStore:
     async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
         def work(connection: sqlite3.Connection) -> list[Entry]:
             known = load_entries(connection, self._conversation) if self._entries is None else self._entries
-            return sync_entries(connection, self._conversation, known, present(known))
+            entries = sync_entries(connection, self._conversation, known, present(known))
+            note_compression(connection, known, entries)
+            return entries
 
         def committed(entries: list[Entry]) -> None:
             self._entries = entries
@@ -283,7 +312,4 @@ class SessionStore:
 def _dated(connection: sqlite3.Connection, hit: SearchHit) -> SearchHit:
     """Return `hit` with its time and its run: the one that was in progress when the message was stored."""
     created = connection.execute('SELECT created FROM messages WHERE id = ?', (hit.message,)).fetchone()[0]
-    run = connection.execute(
-        'SELECT max(id) FROM runs WHERE started <= :at AND (ended IS NULL OR ended >= :at)', {'at': created}
-    ).fetchone()[0]
-    return replace(hit, run=run, created=created)
+    return replace(hit, run=run_at(connection, created), created=created)
