@@ -52,7 +52,7 @@ def render(state: RunState, *, times: bool | None = None) -> str:
     body = ''.join(_done(state) if state.phase == 'done' else _not_done(state))
     light = _LIGHTS.get(state.phase, '')
     return (
-        '<div class="deep-run mathjax_ignore tex2jax_ignore">'
+        f'<div class="deep-run mathjax_ignore tex2jax_ignore" data-deep-run="{escape(state.run)}">'
         f'<style>{_style_sheet()}</style>'
         f'<div class="deep-bar {light}"><strong>{escape(phase_words(state.phase, error=state.error))}</strong> '
         f'<span class="deep-muted">{escaped(meta_words(state, times=times))}</span></div>'
