@@ -1,8 +1,4 @@
-"""Panels to use by hand and in tests: example states, and handlers that do what a notebook's would.
-
-from harness.panels import show_timeline
-show_timeline()
-"""
+"""Panels to use by hand and in tests: example states, and handlers that do what a notebook's would."""
 
 from __future__ import annotations
 
@@ -55,18 +51,31 @@ TIMELINE = Timeline(
     points=(
         TimelinePoint(id='p1', label='start of run 1', turn=0, messages=0, at=1764594000, automatic=True, run=1),
         TimelinePoint(
-            id='p2', label='before the report', turn=2, messages=6, at=1764594120, run=1, tool='edit_file',
+            id='p2',
+            label='before the report',
+            turn=2,
+            messages=6,
+            at=1764594120,
+            run=1,
+            tool='edit_file',
             files=(PORT_FILE,),
         ),
         TimelinePoint(
-            id='p3', label='step 4', turn=4, messages=12, at=1764594300, automatic=True, run=2, tool='write_file',
-            files=(REPORT_FILE, replace(PORT_FILE, path='deep/in/a/directory/whose/name/is/long/settings.production.yaml')),
+            id='p3',
+            label='step 4',
+            turn=4,
+            messages=12,
+            at=1764594300,
+            automatic=True,
+            run=2,
+            tool='write_file',
+            files=(REPORT_FILE, replace(PORT_FILE, path='deep/in/a/directory/that/has/a/long/name/settings.yaml')),
         ),
         TimelinePoint(
             id='p4', label='start of run 3', turn=5, messages=14, at=1764594480, automatic=True, run=3, here=True
         ),
     ),
-)  # fmt: skip
+)
 QUESTION = RewindQuestion(
     id='p2',
     label='before the report',
@@ -102,7 +111,7 @@ CHANGES = ChangeSet(
         ReviewFile(path='logo.png', action='edit', note='not text: only as a whole'),
     ),
     gaps=('`make clean` may have changed files under `build/`.',),
-)  # fmt: skip
+)
 LINES = [f'{number:04} {"x" * (number % 7)} tests/test_io.py::test_{number} PASSED' for number in range(1, 641)]
 LINES[120] += ' ' + 'and a line that is much wider than any page ' * 8
 PAGES = Pages(

@@ -23,6 +23,7 @@ export default {
         return () => draw(null, element);
       });
     });
+    store.open();
     return () => {
       leave();
       store.dispose();

@@ -2,7 +2,7 @@ const GLOW = [{ outline: '3px solid currentColor', outlineOffset: '2px' }, { out
 
 /** Scrolls to a run's output, if a cell of this page shows it, and returns whether one does. */
 export function goToRun(run: number): boolean {
-  const found = [...document.querySelectorAll<HTMLElement>(`[data-deep-run="${run}"]`)].find(
+  const found = [...document.querySelectorAll<HTMLElement>(`.deep-run-${run}`)].find(
     element => !element.closest('.dn-panel') && element.getClientRects().length > 0,
   );
   if (!found) return false;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { settled } from '../plain';
+import { plain } from '../plain';
 import { Button, Section } from '../view/parts';
 import type { Pages } from './protocol';
 import type { PanelStore } from './store';
@@ -29,7 +29,7 @@ export function PagesView({ store, state, children }: Props) {
       {children}
       <Section label="Pages" kind="pages">
         <div class="dn-output dn-page dn-scroll" ref={sheet} role="group" tabIndex={0} aria-label={`Page ${page}`}>
-          {settled(text)}
+          {plain(text)}
         </div>
         <nav class="dn-row" aria-label="Pages">
           <Button unavailable={page <= 1} label="First page" onClick={turn(1)}>

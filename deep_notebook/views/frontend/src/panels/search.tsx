@@ -2,7 +2,7 @@ import DOMPurify from 'dompurify';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SafeHtml } from '../markdown';
-import { settled } from '../plain';
+import { plain } from '../plain';
 import { Html } from '../view/html';
 import { Button, OWN_TEXT, Section, useUniqueId } from '../view/parts';
 import { goToRun } from './jump';
@@ -94,7 +94,7 @@ function Found({ hit, show }: { hit: Hit; show: (run: number) => void }) {
       <div class="dn-output dn-snippet">
         {before.map((line, index) => (
           <div key={index} class="dn-muted">
-            {settled(line)}
+            {plain(line)}
           </div>
         ))}
         <div>
@@ -102,7 +102,7 @@ function Found({ hit, show }: { hit: Hit; show: (run: number) => void }) {
         </div>
         {after.map((line, index) => (
           <div key={index} class="dn-muted">
-            {settled(line)}
+            {plain(line)}
           </div>
         ))}
       </div>
@@ -113,7 +113,7 @@ function Found({ hit, show }: { hit: Hit; show: (run: number) => void }) {
 /** Python counts characters where JavaScript counts halves of some. */
 function Marked({ snippet, matches }: Pick<Hit, 'snippet' | 'matches'>) {
   const characters = [...snippet];
-  const part = (start: number, end?: number) => settled(characters.slice(start, end).join(''));
+  const part = (start: number, end?: number) => plain(characters.slice(start, end).join(''));
   return (
     <>
       {matches.map(([start, end], index) => (

@@ -26,6 +26,10 @@ export class PanelStore {
     this.#onLine = onLine;
     model.on('msg:custom', this.#onMessage);
     model.on('comm_live_update', this.#onLineChanged);
+  }
+
+  /** Asks the kernel for the panel. */
+  open(): void {
     this.#send({ kind: 'ready' });
   }
 

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import { Announcer, keepTypingHere, Section, Words } from '../view/parts';
 import { PagesView } from './pages';
@@ -18,7 +18,8 @@ const LABELS: Record<Panel['kind'], string> = {
 export function PanelView({ store }: { store: PanelStore }) {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => store.subscribe(() => redraw(0)), [store]);
-  const root = useKeptFocus();
+  const root = useRef<HTMLDivElement>(null);
+  const keepingFocus = useKeptFocus(root);
   if (!store.snapshot) return null;
   const { state, unsaved } = store.snapshot;
   return (
@@ -30,6 +31,7 @@ export function PanelView({ store }: { store: PanelStore }) {
       aria-busy={store.busy}
       tabIndex={-1}
       onKeyDown={keepTypingHere}
+      {...keepingFocus}
     >
       <Kind store={store} state={state}>
         {state.notice && (
@@ -75,19 +77,20 @@ function Kind({ store, state, children }: KindProps) {
 }
 
 /** The keyboard's place is not lost: when a control goes away that had the focus, the panel has it. */
-function useKeptFocus() {
-  const root = useRef<HTMLDivElement>(null);
+function useKeptFocus(root: RefObject<HTMLDivElement>) {
   const inside = useRef(false);
-  useEffect(() => {
-    const element = root.current;
-    const note = () => {
-      inside.current = !!element?.contains(document.activeElement);
-    };
-    document.addEventListener('focusin', note);
-    return () => document.removeEventListener('focusin', note);
-  });
+  const isInside = () => !!root.current?.contains(document.activeElement);
   useLayoutEffect(() => {
-    if (inside.current && document.activeElement === document.body) root.current?.focus({ preventScroll: true });
+    if (document.activeElement !== document.body) inside.current = isInside();
+    else if (inside.current) root.current?.focus({ preventScroll: true });
   });
-  return root;
+  return {
+    onFocusIn: () => {
+      inside.current = true;
+    },
+    onFocusOut: ({ target }: FocusEvent) =>
+      queueMicrotask(() => {
+        if ((target as Node).isConnected) inside.current = isInside();
+      }),
+  };
 }

@@ -37,10 +37,9 @@ export function RunView({ store, typesetter }: Props) {
   if (!state) return <div class="dn-run dn-empty">{store.canAct ? 'Starting…' : 'Not connected to the kernel'}</div>;
   return (
     <div
-      class="dn-run"
+      class={`dn-run deep-run-${state.run}`}
       role="group"
       aria-label={`deep run ${state.run}`}
-      data-deep-run={state.run}
       tabIndex={-1}
       onKeyDown={keepTypingHere}
     >
