@@ -123,7 +123,7 @@ class _LivePanel:
         try:
             tell()
         except Exception:
-            _log.warning('A panel is static from here on: its front end cannot be reached.', exc_info=True)
+            _log.info('A panel is static from here on: its front end cannot be reached.', exc_info=True)
             self._widget = None
 
     def _act(self, seq: int, action: Action) -> None:
@@ -150,6 +150,6 @@ class _LivePanel:
         except UsageError as error:
             return replace(panel, notice=str(error))
         except Exception as error:
-            _log.exception('A panel could not do what was asked of it.')
+            _log.info('A panel could not do what was asked of it.', exc_info=True)
             line = str(error).strip().partition('\n')[0]
             return replace(panel, notice=f'It failed. {type(error).__name__}: {mask_secrets(line)}')

@@ -188,4 +188,4 @@ def _marked(snippet: str, matches: Iterable[tuple[int, int]]) -> str:
 def _page(pages: Pages) -> Iterator[str]:
     yield _bar(pages.title or 'Text', f'<code>{escaped(pages.path)}</code> {_muted(pages_words(pages))}')
     if pages.text:
-        yield f'<div class="deep-part"><pre class="deep-page">{escape(plain(pages.text))}</pre></div>'
+        yield f'<div class="deep-part"><pre class="deep-page" tabindex="0">{escape(plain(pages.text))}</pre></div>'

@@ -145,7 +145,7 @@ test('the newest checkpoint is first, and each says what changed', async () => {
 const squeezed = (text: string): string => text.replaceAll(/\s+/g, '');
 
 test('a rewind says what it does, and takes back what the person chose', async () => {
-  const { find, click, text, model, become } = await show(timeline);
+  const { find, click, model, become } = await show(timeline);
   await become(asked);
   const card = find('.dn-asks');
   assert.equal(document.activeElement, card);
@@ -181,7 +181,8 @@ test('files that the person changed stay theirs unless they say so, and nothing 
 });
 
 test('Escape takes the question back, and a rewind can be undone', async () => {
-  const { find, click, become, model } = await show(asked);
+  const { find, click, become, model } = await show(timeline);
+  await become(asked);
   await act(
     () => void find('.dn-asks').dispatchEvent(new window.KeyboardEvent('keydown', { key: 'Escape', bubbles: true })),
   );
@@ -189,8 +190,8 @@ test('Escape takes the question back, and a rewind can be undone', async () => {
   assert.ok(find('.dn-panel').contains(document.activeElement), 'the keyboard lost its place');
   await click('Undo');
   assert.deepEqual(model.actions, [
-    { kind: 'action', seq: 0, do: 'cancel' },
-    { kind: 'action', seq: 1, do: 'undo' },
+    { kind: 'action', seq: 1, do: 'cancel' },
+    { kind: 'action', seq: 2, do: 'undo' },
   ]);
 });
 

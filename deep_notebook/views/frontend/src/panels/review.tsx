@@ -20,7 +20,7 @@ export function ReviewView({ store, state, children }: Props) {
         <span class="dn-state">{words.reviewed(state)}</span>
         <Counts files={files} />
         <span class="dn-grow" />
-        <Answers store={store} states={files.map(({ state }) => state)} all />
+        <Answers store={store} states={files.flatMap(statesOf)} all />
       </div>
       {children}
       {files.length === 0 && (
@@ -61,11 +61,17 @@ function File({ file, store }: { file: ReviewFile; store: PanelStore }) {
         <Counts files={[file]} />
         {said && <span class={`dn-muted dn-${state}`}>{said}</span>}
         <span class="dn-grow" />
-        <Answers store={store} states={[state]} path={path} />
+        <Answers store={store} states={statesOf(file)} path={path} />
       </div>
       {fold.open && hunks.map((hunk, index) => <Place key={hunk.id} {...{ hunk, index, file, store }} />)}
     </Section>
   );
+}
+
+/** How each place of a file stands; a file without places is one. */
+function statesOf({ state, hunks }: ReviewFile): Hunk['state'][] {
+  if (hunks.length) return hunks.map(hunk => hunk.state);
+  return [state === 'mixed' ? 'open' : state];
 }
 
 interface PlaceProps {
@@ -99,7 +105,7 @@ function Place({ hunk, index, file: { path, hunks }, store }: PlaceProps) {
 
 interface AnswersProps {
   store: PanelStore;
-  states: ReviewFile['state'][];
+  states: Hunk['state'][];
   path?: string;
   hunk?: string;
   what?: string;
@@ -111,7 +117,7 @@ function Answers({ store, states, path, hunk, what = path, all = false }: Answer
   const send = (verb: 'keep' | 'undo') => (event: MouseEvent) => {
     if (event.detail < 2) store.act({ do: verb, path: path ?? null, hunk: hunk ?? null });
   };
-  const open = states.some(state => state === 'open' || state === 'mixed');
+  const open = states.includes('open');
   const undoable = open || states.includes('kept');
   const kind = all || hunk === undefined ? 'plain' : 'quiet';
   return (

@@ -69,13 +69,14 @@ function Point({ point, store, children }: PointProps) {
   const { id, label, files, automatic, here, at } = point;
   return (
     <li class={`dn-point ${automatic ? '' : 'dn-named'} ${here ? 'dn-here' : ''}`}>
-      <div class="dn-row">
-        <span class="dn-label">{label}</span>
-        {here && <span class="dn-tag">you are here</span>}
-        <span class="dn-meta">
-          {words.point(point)} · <time dateTime={new Date(at * 1000).toISOString()}>{words.when(at)}</time>
-        </span>
-        <span class="dn-grow" />
+      <div class="dn-head">
+        <div class="dn-words">
+          <span class="dn-label">{label}</span>
+          {here && <span class="dn-tag">you are here</span>}
+          <span class="dn-meta">
+            {words.point(point)} · <time dateTime={new Date(at * 1000).toISOString()}>{words.when(at)}</time>
+          </span>
+        </div>
         {!children && (
           <Button kind="quiet" label={`Go back to ${label}`} onClick={() => store.act({ do: 'ask', id })}>
             Go back…

@@ -77,7 +77,7 @@ function Kind({ store, state, children }: KindProps) {
 }
 
 /** The keyboard's place is not lost: when a control goes away that had the focus, the panel has it. */
-function useKeptFocus(root: RefObject<HTMLDivElement>) {
+function useKeptFocus(root: RefObject<HTMLDivElement | null>) {
   const inside = useRef(false);
   const isInside = () => !!root.current?.contains(document.activeElement);
   useLayoutEffect(() => {
