@@ -44,6 +44,7 @@ PORT = (
     '--- a/config.yaml\n+++ b/config.yaml\n@@ -1,3 +1,3 @@\n host: localhost\n-port: 8080\n+port: 9090\n debug: false\n'
 )
 REPORT = '--- /dev/null\n+++ b/report.md\n@@ -0,0 +1,3 @@\n+# Sales\n+\n+North leads.\n'
+GONE = '--- a/report.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-# Sales\n-\n-North leads.\n'
 PORT_FILE = FileChange(path='config.yaml', added=1, removed=1, diff=PORT)
 REPORT_FILE = FileChange(path='report.md', added=3, diff=REPORT)
 
@@ -80,7 +81,7 @@ QUESTION = RewindQuestion(
     id='p2',
     label='before the report',
     files=(
-        PlannedFile(path='report.md', action='delete', removed=3, diff=REPORT.replace('+', '-')),
+        PlannedFile(path='report.md', action='delete', removed=3, diff=GONE),
         PlannedFile(path='config.yaml', action='edit', yours=True, added=1, removed=1, diff=PORT),
         PlannedFile(path='sales.csv', action='create', added=240),
         PlannedFile(path='model.bin', action='edit', possible=False),
