@@ -33,7 +33,7 @@ def test_one_place_is_undone_by_a_click_and_the_rest_is_kept(notebook: NotebookP
     expected = ''.join([*AFTER[:19], 'line 20\n', *AFTER[20:]])
     assert model.read_text() == expected
     notebook.button('Keep all', cell=DEEP).click()
-    notebook.wait_for_text('2 files reviewed', cell=DEEP)
+    notebook.output(DEEP).locator('.dn-panel').get_by_text('2 files reviewed').wait_for()
     notebook.screenshot(f'reviewed-{notebook.kernel}')
     assert (model.read_text(), report.read_text()) == (expected, '# Report\n\nAll is well.\n')
     assert len(notebook.outputs(DEEP)) == 2
