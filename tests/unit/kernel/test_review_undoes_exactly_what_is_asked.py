@@ -283,6 +283,20 @@ async def test_only_review_mode_shows_what_a_run_changed_at_its_end(notebook: No
     assert states(await notebook.review.changes(run)) == {'new.md': 'open'}
 
 
+async def test_very_much_is_shown_in_part_and_undone_as_a_whole(notebook: Notebook) -> None:
+    run = await notebook.run()
+    for number in range(25):
+        await notebook.writes(run, f'{number}.txt', b'0123456789 line\n' * 2_000)
+    changes = await notebook.review.changes(run)
+    texts = [file.hunks[0].text for file in changes.files]
+    assert sum(map(len, texts)) < 310_000
+    assert texts[0] == IsStr(regex=r'(?s)\+0123.*\n… [\d,]+ more lines')
+    assert texts[-1] == '… 2,000 more lines'
+    assert {file.added for file in changes.files} == {2_000}
+    await notebook.review.decide(run, 'undo')
+    assert list(notebook.root.iterdir()) == []
+
+
 async def test_files_and_runs_that_are_not_there_are_named(notebook: Notebook) -> None:
     run, _ = await edited(notebook)
     with pytest.raises(UsageError, match=r"did not change 'modle.py'.*model.py"):
