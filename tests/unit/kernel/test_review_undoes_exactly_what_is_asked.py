@@ -168,6 +168,13 @@ async def test_created_files_go_and_deleted_files_return(notebook: Notebook) -> 
     assert notebook.holds('out/new.md') == b'# New\n'
 
 
+async def test_what_the_person_put_back_themselves_is_undone(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    (notebook.root / 'model.py').write_text(BEFORE)
+    assert states(await notebook.review.changes(run)) == {'model.py': 'undone'}
+    assert await notebook.review.after(run) is None
+
+
 async def test_a_new_file_that_the_person_went_on_with_is_not_deleted(notebook: Notebook) -> None:
     run = await notebook.run()
     await notebook.writes(run, 'new.md', b'# New\n')
@@ -271,6 +278,13 @@ async def test_the_agent_is_told_once_what_was_undone(notebook: Notebook) -> Non
     told = 'Note: you changed model.py and report.md; the person undid report.md and put back model.py.'
     assert await notebook.review.news() == [told]
     await notebook.session.close()
+
+
+async def test_a_new_conversation_knows_nothing_of_it(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    await notebook.review.decide(run, 'undo')
+    await notebook.session.reset()
+    assert await notebook.review.news() == []
 
 
 @pytest.mark.parametrize('mode', ['ask', 'auto', 'review'])

@@ -63,7 +63,9 @@ def test_a_run_that_waited_goes_on_in_review_mode(tmp_path: Path, monkeypatch: p
         raise EOFError
 
     monkeypatch.setattr(builtins, 'input', nobody)
-    model = script(call('execute', id='x', command='true'), write('late\n', 'late.md'), 'Done.')
+    model = script(
+        [write('early\n', 'early.md'), call('execute', id='x', command='true')], write('late\n', 'late.md'), 'Done.'
+    )
     cells = Waiting(tmp_path, model)
     try:
         waiting = cells.ask('Run it.', approve='review')
@@ -72,6 +74,6 @@ def test_a_run_that_waited_goes_on_in_review_mode(tmp_path: Path, monkeypatch: p
         assert done.phase == 'done'
         assert (tmp_path / 'late.md').read_text() == 'late\n'
         assert done.changes is not None
-        assert [file.path for file in done.changes.files] == ['late.md']
+        assert [file.path for file in done.changes.files] == ['early.md', 'late.md']
     finally:
         cells.close()
