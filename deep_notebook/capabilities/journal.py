@@ -59,7 +59,7 @@ class Journaling(AbstractCapability[AgentDepsT]):
         outer = at_work()
         own = JournalCall(run=self.run, call=outer.call if outer else call.tool_call_id, tool=tool_def.name)
         with self.journal.during(own):
-            if changes_unseen(tool_def) and not (outer and outer.is_watched):
+            if changes_unseen(tool_def):
                 return await self._watched(own, args, handler)
             return await self._unwatched(own, args, handler)
 

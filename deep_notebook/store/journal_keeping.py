@@ -45,11 +45,6 @@ class JournalCall:
     """Its place among the calls that are looked at, while it is at work."""
     ended: bool = False
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether files are looked at again when it ends."""
-        return self.row is not None and not self.ended
-
     def entry(self, entry: Entry) -> Entry:
         """Return an entry as one of this call."""
         return replace(entry, run=self.run, call=self.call)

@@ -146,7 +146,7 @@ async def test_what_could_not_be_read_again_in_time_is_said(agent: Agent, monkey
     (agent.root / 'a').write_text('old')
     async with agent.executes() as gaps:
         (agent.root / 'a').write_text('new')
-        clock = iter([0.0])
+        clock = iter([time.monotonic()])
         late = SimpleNamespace(monotonic=lambda: next(clock, 1e9), time_ns=time.time_ns)
         monkeypatch.setattr(journal_scans, 'time', late)
     assert len(gaps) == 1
