@@ -15,7 +15,7 @@ from operator import is_
 
 from pydantic_ai.messages import ModelMessage
 
-from .messages import dump_message, load_messages, message_digest, put_message
+from .messages import UTF8_BODY, dump_message, load_messages, message_digest, put_message
 
 __all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history']
 
@@ -118,7 +118,7 @@ def load_histories(
     messages = {found[node][1]: seen[node] for node in found.keys() & seen.keys()}
     missing = sorted({message for _, message in found.values()} - messages.keys())
     rows = connection.execute(
-        'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(missing),)
+        f'SELECT id, {UTF8_BODY} FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(missing),)
     ).fetchall()
     messages.update(zip((id for id, _ in rows), load_messages(body for _, body in rows), strict=True))
     histories = {0: History()}
