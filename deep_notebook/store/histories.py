@@ -54,6 +54,8 @@ class History:
 
     messages: list[ModelMessage] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
+    last: str = ''
+    """The digest of its last message, which may grow, when it was stored; empty where nobody looked."""
 
     @property
     def node(self) -> int:
@@ -76,14 +78,19 @@ def put_history(connection: sqlite3.Connection, known: History, messages: Sequen
             `known`, is taken as unchanged; everything else is compared by content.
         messages: The history.
     """
-    shared = min(known.shared(messages), max(len(known.messages) - 1, 0))
-    nodes = known.nodes[:shared]
-    node = nodes[-1] if nodes else 0
-    for message in messages[shared:]:
+    shared = known.shared(messages)
+    settled = min(shared, max(len(known.messages) - 1, 0))
+    nodes = known.nodes[:settled]
+    digest = ''
+    for place, message in enumerate(messages[settled:], settled):
         body = dump_message(message)
-        node = _put_node(connection, node, put_message(connection, message_digest(body), message.kind, body))
-        nodes.append(node)
-    return History(list(messages), nodes)
+        digest = message_digest(body)
+        if place < shared and digest == known.last:
+            nodes.append(known.nodes[place])
+        else:
+            stored = put_message(connection, digest, message.kind, body)
+            nodes.append(_put_node(connection, nodes[-1] if nodes else 0, stored))
+    return History(list(messages), nodes, digest)
 
 
 def load_histories(

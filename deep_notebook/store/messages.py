@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import PydanticSerializationError
@@ -21,6 +22,7 @@ __all__ = [
     'UTF8_BODY',
     'Entry',
     'dump_message',
+    'dump_whole',
     'load_entries',
     'load_message',
     'load_messages',
@@ -58,6 +60,8 @@ MESSAGES_SCHEMA = (
     """,
 )
 
+_PLAIN_PARTS = frozenset({'system-prompt', 'user-prompt', 'tool-return', 'text', 'thinking', 'tool-call'})
+_SCALARS = (str, int, float, bool, datetime)
 UTF8_BODY = 'CAST(body AS BLOB)'
 """The body of a message as `load_messages` takes it: of a megabyte, two milliseconds of decoding are saved."""
 
@@ -71,14 +75,43 @@ class Entry:
 
 
 def dump_message(message: ModelMessage) -> str:
-    """Return `message` as JSON. What JSON cannot hold (any object that a tool returned) is kept as its `repr`."""
+    """Return `message` as JSON, as it is stored: without the fields that are `None`, where that loses nothing.
+
+    What JSON cannot hold (any object that a tool returned) is kept as its `repr`.
+    """
+    return _dump(message, exclude_none=_is_plain(message))
+
+
+def dump_whole(message: ModelMessage) -> str:
+    """Return `message` as JSON with all its fields. What JSON cannot hold is kept as its `repr`."""
+    return _dump(message, exclude_none=False)
+
+
+def _dump(message: ModelMessage, *, exclude_none: bool) -> str:
     try:
-        body = ModelMessagesTypeAdapter.dump_json([message], fallback=repr).decode()
+        body = ModelMessagesTypeAdapter.dump_json([message], exclude_none=exclude_none, fallback=repr).decode()
     except PydanticSerializationError:
         # Lone surrogates, as in names of files that are not UTF-8, have no place in UTF-8.
         dumped = ModelMessagesTypeAdapter.dump_python([message], mode='json', fallback=repr)
         body = json.dumps(dumped, ensure_ascii=False, separators=(',', ':')).encode('utf-8', 'replace').decode()
     return body[1:-1]
+
+
+def _is_plain(message: ModelMessage) -> bool:
+    """Return whether no `None` in `message` says anything: the objects of tools may have fields of their own."""
+    own = (value for name, value in vars(message).items() if name not in ('parts', 'usage'))
+    return all(map(_is_json, own)) and all(
+        part.part_kind in _PLAIN_PARTS and part.__dict__.get('content', '') is not None and _is_json(vars(part))
+        for part in message.parts
+    )
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_json, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return value is None or type(value) in _SCALARS
 
 
 def load_message(body: str) -> ModelMessage:

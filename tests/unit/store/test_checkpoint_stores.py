@@ -421,6 +421,15 @@ async def test_a_saved_checkpoint_is_on_the_disk_before_anyone_is_told(tmp_path:
     assert traced[committed + 1] == 'PRAGMA synchronous=NORMAL'
 
 
+async def test_a_checkpoint_of_what_is_stored_costs_one_row(tmp_path: Path, traced: list[str]) -> None:
+    messages = history(3)
+    with opened('sqlite', tmp_path) as store:
+        await store.save(checkpoint('here', messages))
+        traced.clear()
+        await store.save(checkpoint('here too', messages))
+    assert [statement.split()[2] for statement in traced if 'INSERT' in statement] == ['checkpoints']
+
+
 async def test_a_run_does_not_wait_for_the_disk_at_each_step(tmp_path: Path, traced: list[str]) -> None:
     with opened('sqlite', tmp_path) as store:
         await store.count()
