@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from operator import add
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -45,11 +47,13 @@ CHANNELS = {'delta': Delta, 'whole': Whole}
 
 
 class TimedSaver(SqliteSaver):
-    taken = 0.0
-    checkpoints = 0
+    """Notes when it works; it is called from several threads at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.worked: list[tuple[float, float]] = []
 
     def put(self, *args: Any, **options: Any) -> Any:
-        self.checkpoints += 1
         return self._timed(super().put, *args, **options)
 
     def put_writes(self, *args: Any, **options: Any) -> Any:
@@ -60,7 +64,16 @@ class TimedSaver(SqliteSaver):
         try:
             return work(*args, **options)
         finally:
-            self.taken += time.perf_counter() - began
+            self.worked.append((began, time.perf_counter()))
+
+    def taken(self) -> float:
+        """Return the seconds in which it worked since it was asked last, whatever was at the same time counted once."""
+        worked, self.worked = sorted(self.worked), []
+        seconds, until = 0.0, 0.0
+        for began, ended in worked:
+            seconds += max(ended - max(began, until), 0.0)
+            until = max(until, ended)
+        return seconds
 
 
 def load(path: str) -> list[AnyMessage]:
@@ -80,8 +93,11 @@ def own(message: dict[str, Any]) -> AnyMessage:
     return AIMessage(parts['text']['content'], tool_calls=calls)
 
 
-def graph(script: Sequence[list[AnyMessage]], channel: str, saver: SqliteSaver | None) -> Any:
+def graph(
+    script: Sequence[list[AnyMessage]], channel: str, saver: SqliteSaver | None, turn: Callable[[], Any] = int
+) -> Any:
     def work(state: Any) -> dict[str, Any]:
+        turn()
         new = script[state['step']]
         return {'step': state['step'] + 1, **({'messages': new} if new else {})}
 
@@ -92,10 +108,16 @@ def graph(script: Sequence[list[AnyMessage]], channel: str, saver: SqliteSaver |
     return builder.compile(checkpointer=saver)
 
 
-def play(script: Sequence[list[AnyMessage]], channel: str, first: list[AnyMessage], saver: Any) -> float:
+def play(
+    script: Sequence[list[AnyMessage]],
+    channel: str,
+    first: list[AnyMessage],
+    saver: SqliteSaver | None,
+    turn: Callable[[], Any] = int,
+) -> float:
     began = time.perf_counter()
     options = {} if saver is None else {'durability': 'sync'}
-    graph(script, channel, saver).invoke({'messages': first, 'step': 0}, CONFIG, **options)
+    graph(script, channel, saver, turn).invoke({'messages': first, 'step': 0}, CONFIG, **options)
     return time.perf_counter() - began
 
 
@@ -103,28 +125,64 @@ def opened(directory: str) -> Any:
     return sqlite3.connect(Path(directory) / 'peer.db', check_same_thread=False)
 
 
-def checkpoints(messages: str, lengths: list[int], channel: str) -> dict[str, float]:
-    """Save a checkpoint at each of `lengths`: return the seconds in the saver, and the bytes of its file."""
-    with tempfile.TemporaryDirectory() as directory:
-        saver = saved(directory, load(messages), lengths, channel)
-        assert saver.checkpoints >= len(lengths)
-        return {'seconds': saver.taken, 'bytes': size(Path(directory))}
+class Saving:
+    """Checkpoints one by one, whenever `next` is called, so that others can take turns."""
+
+    def __init__(self, messages: str, lengths: list[int], channel: str) -> None:
+        self._directory = tempfile.TemporaryDirectory()
+        self._connection = opened(self._directory.name)
+        self._saver = TimedSaver(self._connection)
+        self._saver.setup()
+        self._wanted: Queue[None] = Queue()
+        self._waiting: Queue[None] = Queue()
+        loaded = load(messages)
+        first = loaded if lengths[0] == len(loaded) else []
+        self._thread = Thread(target=self._play, args=(scripted(loaded, lengths), channel, first), daemon=True)
+        self._thread.start()
+        self._waiting.get()
+
+    def _play(self, script: list[list[AnyMessage]], channel: str, first: list[AnyMessage]) -> None:
+        play(script, channel, first, self._saver, self._turn)
+        self._waiting.put(None)
+
+    def _turn(self) -> None:
+        self._waiting.put(None)
+        self._wanted.get()
+
+    def next(self) -> float:
+        """Save one more, and return the seconds in the saver, for the first with what came before the first step."""
+        self._wanted.put(None)
+        self._waiting.get()
+        return self._saver.taken()
+
+    def end(self) -> int:
+        """Return the bytes of the file."""
+        self._thread.join()
+        self._connection.close()
+        with self._directory as name:
+            return size(Path(name))
 
 
-def saved(directory: str, messages: list[AnyMessage], lengths: list[int], channel: str) -> TimedSaver:
-    first = messages if lengths[0] == len(messages) else []
-    script = [messages[before:after] for before, after in zip([len(first), *lengths], lengths, strict=False)]
-    with closing(opened(directory)) as connection:
-        saver = TimedSaver(connection)
-        saver.setup()
-        play(script, channel, first, saver)
-        return saver
+SAVING: dict[str, Saving] = {}
+
+
+def begin(messages: str, lengths: list[int], channel: str) -> None:
+    SAVING['now'] = Saving(messages, lengths, channel)
+
+
+def scripted(messages: list[AnyMessage], lengths: list[int]) -> list[list[AnyMessage]]:
+    """Return what each step adds."""
+    before = len(messages) if lengths[0] == len(messages) else 0
+    return [messages[start:end] for start, end in zip([before, *lengths], lengths, strict=False)]
 
 
 def read(messages: str, lengths: list[int]) -> dict[str, float]:
     """Save such checkpoints with `DeltaChannel`: return the milliseconds to list all, and to load the last state."""
     with tempfile.TemporaryDirectory() as directory:
-        saved(directory, load(messages), lengths, 'delta')
+        with closing(opened(directory)) as connection:
+            saver = SqliteSaver(connection)
+            saver.setup()
+            play(scripted(load(messages), lengths), 'delta', [], saver)
         with closing(opened(directory)) as connection:
             saver = SqliteSaver(connection)
             compiled = graph([], 'delta', saver)
@@ -159,4 +217,12 @@ def milliseconds(work: Callable[[], Any], rounds: int) -> float:
 
 
 if __name__ == '__main__':
-    serve({'checkpoints': checkpoints, 'read': read, 'run': run})
+    serve(
+        {
+            'begin': begin,
+            'next': lambda: SAVING['now'].next(),
+            'end': lambda: SAVING.pop('now').end(),
+            'read': read,
+            'run': run,
+        }
+    )
