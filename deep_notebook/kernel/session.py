@@ -27,7 +27,8 @@ from ..capabilities.approvals import (
     requests_of,
     results_of,
 )
-from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
+from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent
+from ..capabilities.journal import Journaling
 from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
@@ -37,7 +38,8 @@ from ..models.resolve import ResolvedModel, resolve_model
 from ..settling import Settled, settle
 from ..store import SessionStore
 from ..store.checkpoint_sqlite import SqliteCheckpointStore
-from ..store.runs import RecordingUse, RunRecord, RunTerms
+from ..store.journal import Journal
+from ..store.runs import RecordingUse, RunRecord
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
 from .answering import Answering, live, recorded, recording_key, replayed
@@ -46,6 +48,7 @@ from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
 from .requests import Answer, CellSide, RunLimits, RunRequest
+from .review import Reviewer
 from .run import Outcome, Run, RunInput, resumed
 
 __all__ = ['NotebookSession']
@@ -78,21 +81,29 @@ class NotebookSession:
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
+    review: Reviewer = field(init=False)
+    journal: Journal | None = field(default=None, init=False)
+    """What files held before the agent changed them, from the first use of the store on."""
+    _workspace: KernelWorkspace = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     _checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
     """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
-    _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held by a run from its beginning to the end of its clean-up."""
 
     def __post_init__(self) -> None:
-        self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
+        self._workspace = KernelWorkspace(self.directory, notebook=self.notebook)
+        self.deps = DeepAgentDeps(backend=self._workspace)
+        self.review = Reviewer(self)
 
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
             self._store = SessionStore.open(self.database)
             self._checkpoints = SqliteCheckpointStore(self._store)
+            self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
                 self.deps.read_digests.update(last.read_digests)
@@ -167,7 +178,7 @@ class NotebookSession:
         Raises:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
-        async with self._one_run:
+        async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
             recording = _recording_of(request, history)
@@ -177,11 +188,11 @@ class NotebookSession:
             given_up = await store.suspended_run()
             if given_up is not None:
                 await store.save_run(given_up.id, phase='stopped')
-            content = [request.prompt]
+            content = [*await self.review.news(), request.prompt]
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
-            budget, terms = request.limits.budget, _terms_of(request)
+            budget, terms = request.limits.budget, request.terms
             number = await store.start_run(
                 prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
             )
@@ -208,10 +219,10 @@ class NotebookSession:
         Raises:
             UsageError: No run waits, or not for that call.
         """
-        async with self._one_run:
+        async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
-            chosen = _chosen(waiting, answer.numbers)
+            chosen = answer.chosen(waiting)
             who = self._answering(record.model, record.recording, resumed=True)
             store = await self.store()
             state = resumed(from_json(record.state or {}), model=who.model, at=time.time())
@@ -224,23 +235,31 @@ class NotebookSession:
                 raise
             budget = state.usage.budget
             limits = RunLimits(
-                approve='ask',
+                approve='review' if record.terms.approve == 'review' else 'ask',
                 max_requests=record.terms.max_requests,
                 timeout=record.terms.timeout,
                 budget=None if budget is None else Decimal(budget),
             )
             results = results_of(record.suspended, decisions)
             history = await store.history()
+            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
+            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)
 
     async def _drive(self, run: Run, given: RunInput, who: Answering) -> Outcome:
+        if who.ours and self.journal is not None:
+            journaling = Journaling(self.journal, run.id, tell=lambda text: run.apply(NoticeEvent(text=text)))
+            given = replace(given, capabilities=[*given.capabilities, journaling])
         outcome = await run.drive(given)
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
-            await asyncio.to_thread(who.keep)
-        return outcome
+            try:
+                await asyncio.to_thread(who.keep)
+            except OSError as error:
+                raise UsageError(f'The run is kept, but its recording could not be written ({error}).') from error
+        return replace(outcome, changes=await self.review.after(run.id))
 
     def _answering(
         self,
@@ -332,10 +351,12 @@ class NotebookSession:
         capabilities = [
             RunPython(runner=KernelPython(cell.shell, cell.main)),
             ApprovalGate(
-                mode=limits.approve,
+                mode='ask' if limits.approve == 'review' and not who.ours else limits.approve,
                 approver=broker,
                 interrupt_on=self.settled['interrupt_on'],
                 asked_by=who.agent.name or 'main',
+                attended=broker.attended,
+                journalled=who.ours,
             ),
         ]
         return RunInput(
@@ -361,16 +382,3 @@ def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> Recor
     if request.record is not None:
         return RecordingUse(mode='record', name=request.record, key=key)
     return None
-
-
-def _terms_of(request: RunRequest) -> RunTerms:
-    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)
-
-
-def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:
-    if not numbers:
-        return list(waiting)
-    unknown = [number for number in numbers if not 1 <= number <= len(waiting)]
-    if unknown:
-        raise UsageError(f'There is no waiting call {unknown[0]}: `%deep status` lists 1 to {len(waiting)}.')
-    return [waiting[number - 1] for number in numbers]

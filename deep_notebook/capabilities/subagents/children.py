@@ -24,7 +24,7 @@ from .watch import ChildWatch
 
 __all__ = ['INHERITED', 'ChildSettings', 'levels_left', 'run_child']
 
-INHERITED = frozenset({'python', 'eviction', 'instrumentation'})
+INHERITED = frozenset({'python', 'eviction', 'instrumentation', 'journal'})
 """Ids of the capabilities that a child gets from its parent, beside its hooks and approvals."""
 
 _INSTRUCTIONS = (
@@ -32,7 +32,7 @@ _INSTRUCTIONS = (
     'needs.'
 )
 
-_MODES: tuple[ApprovalMode, ...] = ('auto', 'ask', 'deny')
+_MODES: tuple[ApprovalMode, ...] = ('auto', 'review', 'ask', 'deny')
 """From the least strict to the strictest."""
 
 _levels: ContextVar[int | None] = ContextVar('deep_notebook.subagent_levels', default=None)
