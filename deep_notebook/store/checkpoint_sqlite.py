@@ -144,8 +144,7 @@ class SqliteCheckpointStore:
         await self.session.database.run(work, committed=self._remember, durable=durable)
 
     def _put(self, connection: sqlite3.Connection, checkpoint: Checkpoint, messages: list[ModelMessage]) -> History:
-        known = max(self._recent, key=lambda recent: recent.shared(messages), default=History())
-        history = put_history(connection, known, messages)
+        history = put_history(connection, self._recent, messages)
         connection.execute(
             """
             INSERT INTO checkpoints
@@ -184,7 +183,7 @@ class SqliteCheckpointStore:
 
     def _remember(self, history: History) -> None:
         """Remember a stored history; one that it continues is forgotten."""
-        others = [known for known in self._recent if known.shared(history.messages) < len(known.messages)]
+        others = [known for known in self._recent if not known.continued_by(history)]
         self._recent = [history, *others][:_REMEMBERED]
 
 

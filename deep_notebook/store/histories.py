@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import is_
+from operator import is_, itemgetter
 
 from pydantic_ai.messages import ModelMessage
 
@@ -68,17 +68,25 @@ class History:
             return min(len(self.messages), len(messages))
         return next(place for place, pair in enumerate(zip(self.messages, messages, strict=False)) if not is_(*pair))
 
+    def continued_by(self, other: History) -> bool:
+        """Return whether `other` begins with this history, whose last message may have grown there."""
+        last = len(self.nodes) - 1
+        if last < 0 or last >= len(other.nodes):
+            return last < 0
+        same_before = last == 0 or self.nodes[last - 1] == other.nodes[last - 1]
+        return same_before and self.messages[last] is other.messages[last]
 
-def put_history(connection: sqlite3.Connection, known: History, messages: Sequence[ModelMessage]) -> History:
+
+def put_history(connection: sqlite3.Connection, recent: Iterable[History], messages: Sequence[ModelMessage]) -> History:
     """Store the history `messages` and return it as it is stored.
 
     Args:
         connection: In a transaction.
-        known: A history that is stored. An object that is in both at the same place, other than the last one of
-            `known`, is taken as unchanged; everything else is compared by content.
+        recent: Histories that are stored. An object that is in one at the same place, other than its last one, is
+            taken as unchanged; everything else is compared by content.
         messages: The history.
     """
-    shared = known.shared(messages)
+    shared, known = max(((one.shared(messages), one) for one in recent), key=itemgetter(0), default=(0, History()))
     settled = min(shared, max(len(known.messages) - 1, 0))
     nodes = known.nodes[:settled]
     digest = ''
