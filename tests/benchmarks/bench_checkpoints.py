@@ -1,8 +1,8 @@
 """What checkpoints cost, beside other libraries and beside the least that SQLite can do.
 
 The least is appending the same bytes in as many transactions. Everything that is saved here is at `synchronous=FULL`,
-but for the automatic checkpoints of a run, which do not wait for the disk. Each round is on fresh files, everyone in
-turn.
+but for the automatic checkpoints of a run, which do not wait for the disk. Each round is on fresh files, and everyone
+saves one checkpoint in turn, so that what else the machine and its disk have to do is the same for all.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import statistics
 import tempfile
 import time
 import uuid
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +30,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from deep_notebook.capabilities.checkpoints import CheckpointMiddleware
-from deep_notebook.store import Checkpoint, CheckpointStore, FileCheckpointStore, SqliteCheckpointStore
+from deep_notebook.store import Checkpoint, CheckpointStore, SqliteCheckpointStore
 from deep_notebook.store.messages import dump_message, load_messages
 
 MESSAGES = 1_000
@@ -49,16 +48,16 @@ def checkpoint(messages: list[ModelMessage], number: int) -> Checkpoint:
     return Checkpoint(str(uuid.uuid4()), f'auto-{number}', number, list(messages), metadata=metadata)
 
 
-def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> float:
+def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> Iterator[float]:
     """Append what is new and one row a checkpoint: no look-up, no sharing, no thread, serialising included."""
     with closing(sqlite3.connect(directory / 'floor.db', isolation_level=None)) as connection:
         connection.execute('PRAGMA journal_mode=WAL')
         connection.execute('PRAGMA synchronous=FULL')
         connection.execute('CREATE TABLE messages (id INTEGER PRIMARY KEY, body TEXT)')
         connection.execute('CREATE TABLE checkpoints (id TEXT, length INTEGER, metadata TEXT)')
-        began = time.perf_counter()
         written = 0
         for number, length in enumerate(lengths):
+            began = time.perf_counter()
             connection.execute('BEGIN IMMEDIATE')
             bodies = [(dump_message(message),) for message in messages[written:length]]
             connection.executemany('INSERT INTO messages (body) VALUES (?)', bodies)
@@ -66,23 +65,12 @@ def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> 
             connection.execute('INSERT INTO checkpoints VALUES (?, ?, ?)', row)
             connection.execute('COMMIT')
             written = length
-        return time.perf_counter() - began
+            yield time.perf_counter() - began
 
 
-async def save_all(store: CheckpointStore, lengths: list[int], messages: list[ModelMessage]) -> float:
-    began = time.perf_counter()
+async def save_all(store: CheckpointStore, lengths: list[int], messages: list[ModelMessage]) -> None:
     for number, length in enumerate(lengths):
         await store.save(checkpoint(messages[:length], number))
-    return time.perf_counter() - began
-
-
-async def saved(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> float:
-    store = SqliteCheckpointStore.open(directory / 'session.db')
-    await store.count()
-    try:
-        return await save_all(store, lengths, messages)
-    finally:
-        store.close()
 
 
 async def taken(work: Callable[[], Awaitable[Any]], rounds: int = 15) -> list[Taken]:
@@ -107,70 +95,98 @@ def flush(directory: Path) -> float:
     return statistics.median(times) * 1000
 
 
+@dataclass
+class Figures:
+    """What was measured of one way to save: one figure a round, or why there is none."""
+
+    seconds: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    missing: str | None = None
+
+    def add(self, seconds: float, bytes: float) -> None:
+        self.seconds.append(seconds)
+        self.megabytes.append(bytes / 1e6)
+
+
+async def in_turn(messages: list[ModelMessage], file: Path, lengths: list[int], langgraph: Peer) -> list[Figures]:
+    """Save checkpoints with the floor, ours and LangGraph's `DeltaChannel`, each one in turn; return the figures."""
+    least, ours, delta = Figures(), Figures(), Figures()
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+            plain = floor(Path(first), lengths, messages)
+            store = SqliteCheckpointStore.open(Path(second) / 'session.db')
+            await store.count()
+            seconds: list[list[float]] = [[], [], []]
+            try:
+                await langgraph.ask('begin', messages=str(file), lengths=lengths, channel='delta')
+            except PeerError as error:
+                delta.missing = str(error)
+            for number, length in enumerate(lengths):
+                seconds[0].append(next(plain))
+                began = time.perf_counter()
+                await store.save(checkpoint(messages[:length], number))
+                seconds[1].append(time.perf_counter() - began)
+                if delta.missing is None:
+                    seconds[2].append(await langgraph.ask('next'))
+            plain.close()
+            store.close()
+            least.add(sum(seconds[0]), size(Path(first)))
+            ours.add(sum(seconds[1]), size(Path(second)))
+            if delta.missing is None:
+                delta.add(sum(seconds[2]), await langgraph.ask('end'))
+            each = [f'{statistics.median(one) * 1000:.2f} ms' for one in seconds if one]
+            totals = [f'{sum(one):.3f} s' for one in seconds if one]
+            print(f'  floor, ours, DeltaChannel: {", ".join(totals)}; the median one {", ".join(each)}')
+    return [least, ours, delta]
+
+
+async def whole_states(file: Path, langgraph: Peer) -> Figures:
+    figures = Figures()
+    try:
+        await langgraph.ask('begin', messages=str(file), lengths=LENGTHS['fixed'], channel='whole')
+        figures.add(sum([await langgraph.ask('next') for _ in range(CHECKPOINTS)]), await langgraph.ask('end'))
+    except PeerError as error:
+        figures.missing = str(error)
+    return figures
+
+
+async def files_of_deep(file: Path, deep: Peer) -> Figures:
+    figures = Figures()
+    try:
+        answer = await deep.ask('checkpoints', messages=str(file), count=3)
+    except PeerError as error:
+        figures.missing = str(error)
+        return figures
+    first, each = answer['first'], answer['each']
+    print(f'  pydantic-deep: {first:.2f} s for the first 20, {each:.2f} s for each more, of which 3 were measured')
+    figures.add(first + each * (CHECKPOINTS - 20), answer['bytes_each'] * CHECKPOINTS)
+    return figures
+
+
 async def writing(title: str, messages: list[ModelMessage], file: Path, langgraph: Peer, deep: Peer) -> list[Row]:
-    lengths = LENGTHS[title]
-    times: defaultdict[str, list[float]] = defaultdict(list)
-    sizes: defaultdict[str, list[float]] = defaultdict(list)
-    missing: dict[str, str] = {}
+    least, ours, delta = await in_turn(messages, file, LENGTHS[title], langgraph)
 
-    async def ask(label: str, peer: Peer, do: str, **arguments: Any) -> Any:
-        try:
-            return None if label in missing else await peer.ask(do, messages=str(file), **arguments)
-        except PeerError as error:
-            missing[label] = str(error)
-            return None
+    def rows(peer: str, theirs: Figures, *, times: float | None = None, bytes: float | None = None) -> list[Row]:
+        seconds, megabytes = theirs.missing or theirs.seconds, theirs.missing or theirs.megabytes
+        work = f'{CHECKPOINTS} checkpoints, history {title}'
+        return [
+            beside(work, ours.seconds, peer, seconds, 's', at_most=times),
+            beside('  bytes written', ours.megabytes, peer, megabytes, 'MB', at_most=bytes),
+        ]
 
-    for turn in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as name:
-            times['floor'].append(floor(Path(name), lengths, messages))
-            sizes['floor'].append(size(Path(name)) / 1e6)
-        with tempfile.TemporaryDirectory() as name:
-            times['ours'].append(await saved(Path(name), lengths, messages))
-            sizes['ours'].append(size(Path(name)) / 1e6)
-        channels = ('delta', 'whole') if turn == 0 and title == 'fixed' else ('delta',)
-        for channel in channels:
-            if answer := await ask(channel, langgraph, 'checkpoints', lengths=lengths, channel=channel):
-                times[channel].append(answer['seconds'])
-                sizes[channel].append(answer['bytes'] / 1e6)
-    with tempfile.TemporaryDirectory() as name:
-        times['files'].append(await save_all(FileCheckpointStore(name), lengths, messages))
-        sizes['files'].append(size(Path(name)) / 1e6)
-    if title == 'fixed' and (answer := await ask('deep', deep, 'checkpoints', count=3)):
-        first, each = answer['first'], answer['each']
-        times['deep'].append(first + each * (CHECKPOINTS - 20))
-        sizes['deep'].append(answer['bytes_each'] * CHECKPOINTS / 1e6)
-        print(f'  pydantic-deep: {first:.2f} s for 20 and {each:.2f} s for each more, of which 3 were measured')
-    for label in times:
-        rounds = ' '.join(f'{one:.3f}' for one in times[label])
-        print(f'  {label:<8}{statistics.median(sizes[label]):>8.2f} MB  {rounds} s')
-
-    def row(what: str, peer: str, label: str, at_most: float | None = None, unit: str = 's') -> Row:
-        mine, others = (times, times) if unit == 's' else (sizes, sizes)
-        theirs = missing[label] if label in missing else others[label]
-        return beside(f'{what}, history {title}', mine['ours'], peer, theirs, unit, at_most=at_most)
-
-    work = f'{CHECKPOINTS} checkpoints'
-    rows = [
-        row(work, 'floor: plain appends', 'floor', 3),
-        row(work, 'LangGraph DeltaChannel', 'delta', 1),
-        row('size of the file', 'LangGraph DeltaChannel', 'delta', 1, 'MB'),
-        row('size of the file', 'floor: plain appends', 'floor', None, 'MB'),
-    ]
+    found = rows('floor: plain appends', least, times=3) + rows('LangGraph DeltaChannel', delta, times=1, bytes=1)
     if title == 'fixed':
-        rows.append(row(work, 'LangGraph SqliteSaver', 'whole'))
-        rows.append(row('size of the file', 'LangGraph SqliteSaver', 'whole', None, 'MB'))
-        rows.append(row(work, 'pydantic-deep, scaled', 'deep'))
-        rows.append(row('bytes written', 'pydantic-deep, scaled', 'deep', None, 'MB'))
-    return rows
+        found += rows('LangGraph SqliteSaver', await whole_states(file, langgraph))
+        found += rows('pydantic-deep, scaled', await files_of_deep(file, deep))
+    return found
 
 
 async def reading(messages: list[ModelMessage], file: Path, langgraph: Peer) -> list[Row]:
     theirs: dict[str, list[float] | str] = {}
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / 'session.db'
-        await saved(path.parent, LENGTHS['growing'], messages)
         store = SqliteCheckpointStore.open(path)
-        await save_all(store, [], messages)
+        await save_all(store, LENGTHS['growing'], messages)
         latest = (await store.summaries())[-1].id
         lists = await taken(store.summaries)
         await store.get(latest)
@@ -290,7 +306,7 @@ async def measure() -> list[Row]:
         rows = []
         async with Peer(*LANGGRAPH) as langgraph, Peer(*PYDANTIC_DEEP) as deep:
             for title in LENGTHS:
-                print(f'History {title}: size, and seconds round by round ({load_average()})')
+                print(f'History {title}, round by round ({load_average()}):')
                 rows += await writing(title, messages, file, langgraph, deep)
             print('Reading and running')
             rows += await reading(messages, file, langgraph)

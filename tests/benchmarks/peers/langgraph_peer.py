@@ -1,8 +1,8 @@
 """LangGraph with its SQLite saver: whole states, or what changed in them (`DeltaChannel`).
 
 A graph of one node goes round as often as there are checkpoints. What counts is the time in the saver's own methods:
-LangGraph's own work between them is left out, which is in its favour. The saver's file is in WAL mode at
-`synchronous=FULL`, as it comes.
+LangGraph's work between them is left out, which is in its favour, but for a run, where all counts. The saver's file is
+in WAL mode at `synchronous=FULL`, as it comes.
 """
 
 from __future__ import annotations
