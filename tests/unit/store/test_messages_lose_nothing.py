@@ -10,6 +10,7 @@ from pydantic_ai.messages import (
     BinaryContent,
     ImageUrl,
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     NativeToolReturnPart,
@@ -52,7 +53,14 @@ VALUES: list[object] = [
 
 
 def same(message: ModelMessage) -> None:
-    assert load_message(dump_message(message)) == load_message(dump_whole(message))
+    """Whatever way it is stored and read, it is as if pydantic-ai had stored and read all of it."""
+    whole = ModelMessagesTypeAdapter.validate_json(f'[{dump_whole(message)}]')
+    body = dump_message(message)
+    assert load_message(body) == whole[0]
+    read = load_messages([body.encode()])
+    assert read == whole
+    assert list(map(type, read[0].parts)) == list(map(type, whole[0].parts))
+    assert dump_message(read[0]) == dump_message(whole[0])
 
 
 @pytest.mark.parametrize('value', VALUES, ids=repr)
@@ -90,3 +98,13 @@ def test_what_says_nothing_is_not_stored() -> None:
     bodies = [dump_message(message) for message in (call, result)]
     assert not any('null' in body for body in bodies)
     assert load_messages(body.encode() for body in bodies) == [call, result]
+
+
+def test_each_keeps_its_place() -> None:
+    looked: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart(['Look.', ImageUrl('https://localhost/a')])]),
+        ModelResponse(parts=[ToolCallPart('look', '{}', 'call')]),
+        ModelRequest(parts=[ToolReturnPart('look', None, 'call')]),
+        ModelResponse(parts=[TextPart('Seen.')]),
+    ]
+    assert load_messages(dump_message(message).encode() for message in looked) == looked
