@@ -15,7 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
-from . import agent_commands
+from . import agent_commands, travel_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -163,7 +163,7 @@ def _help(cells: DeepCells, rest: str) -> None:
         _print(f'  {flags}\n      {help}')
     _print('%deep COMMAND:')
     for name, help in SUBCOMMANDS.items():
-        _print(f'  {name:<8} {help}')
+        _print(f'  {name:<11} {help}')
     _print('Settings with help: %config DeepMagics')
 
 
@@ -184,6 +184,7 @@ def _told(command: Callable[[DeepCells, str], str]) -> Callable[[DeepCells, str]
 
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
     **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
+    **{name: _told(command) for name, command in travel_commands.COMMANDS.items()},
     'cost': _cost,
     'help': _help,
     'model': _model,

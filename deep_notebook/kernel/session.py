@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, repair_messages
 from pydantic_ai.tools import DeferredToolResults
@@ -42,11 +43,13 @@ from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunSt
 from ..workspaces import KernelWorkspace
 from .answering import Answering, live, recorded, recording_key, replayed
 from .approvals import ApprovalBroker
+from .checkpointing import automatic_checkpoints
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
 from .requests import Answer, CellSide, RunLimits, RunRequest
 from .run import Outcome, Run, RunInput, resumed
+from .time_travel import Traveller
 
 __all__ = ['NotebookSession']
 
@@ -79,25 +82,29 @@ class NotebookSession:
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
-    _checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
+    checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
     """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
-    _one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while a run is in progress, or the conversation goes to another point."""
+    travel: Traveller = field(init=False)
 
     def __post_init__(self) -> None:
         self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
+        self.travel = Traveller(self)
 
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
             self._store = SessionStore.open(self.database)
-            self._checkpoints = SqliteCheckpointStore(self._store)
+            self.checkpoints = SqliteCheckpointStore(self._store)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
                 self.deps.read_digests.update(last.read_digests)
                 if last.state is not None:
                     self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
+            await self.travel.restore()
         return self._store
 
     async def close(self) -> None:
@@ -167,7 +174,7 @@ class NotebookSession:
         Raises:
             UsageError: The request cannot be run as it stands; nothing was sent or stored.
         """
-        async with self._one_run:
+        async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
             recording = _recording_of(request, history)
@@ -185,6 +192,7 @@ class NotebookSession:
             number = await store.start_run(
                 prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
             )
+            interrupted = await self.travel.before_run(number)
             started = RunStarted(
                 run=str(number),
                 prompt=request.prompt,
@@ -194,8 +202,8 @@ class NotebookSession:
                 budget=None if budget is None else str(budget),
             )
             run = self._open(number, store, cell, reduce(RunState(), started, now=time.time()))
-            if who.notice is not None:
-                run.apply(NoticeGiven(text=who.notice))
+            for notice in filter(None, [who.notice, interrupted]):
+                run.apply(NoticeGiven(text=notice))
             if given_up is not None:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
@@ -208,7 +216,7 @@ class NotebookSession:
         Raises:
             UsageError: No run waits, or not for that call.
         """
-        async with self._one_run:
+        async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
             chosen = _chosen(waiting, answer.numbers)
@@ -268,7 +276,8 @@ class NotebookSession:
         spec = self.settled.spec.model_copy(update=update)
         objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
         if self._store is not None:
-            objects |= {'history_archive': self._store, 'checkpoint_store': self._checkpoints}
+            objects |= {'history_archive': self._store, 'checkpoint_store': self.checkpoints}
+            objects |= {'checkpoint_notes': self.travel.notes, 'checkpoint_foresight': self.travel.foresee}
         return build_agent(Settled(spec=spec, objects=objects))
 
     async def _decide(
@@ -297,7 +306,9 @@ class NotebookSession:
             priced=not state.model.local,
             source=cell.source,
             read_digests=self.deps.read_digests,
+            go_back=self.travel.go_back,
         )
+        self.travel.run = number
         cell.view.open(state)
         if cell.source is not None:
             cell.source.on_stop(run.stop)
@@ -329,8 +340,9 @@ class NotebookSession:
         spent: Usage | None = None,
     ) -> RunInput:
         limit = limits.max_requests or who.request_limit or DEFAULT_MAX_REQUESTS
-        capabilities = [
-            RunPython(runner=KernelPython(cell.shell, cell.main)),
+        capabilities: list[AbstractCapability[Any]] = [
+            *automatic_checkpoints(self),
+            RunPython(runner=KernelPython(cell.shell, cell.main, on_change=self.travel.note_variables)),
             ApprovalGate(
                 mode=limits.approve,
                 approver=broker,
@@ -345,7 +357,7 @@ class NotebookSession:
             history=history,
             deps=self.deps if who.ours else None,
             workspace=self.deps.backend if who.ours else None,
-            capabilities=capabilities if who.ours else capabilities[1:],
+            capabilities=capabilities if who.ours else capabilities[-1:],
             request_limit=limit,
             budget=limits.budget,
             timeout=limits.timeout,
