@@ -114,7 +114,12 @@ class Lab:
                 time.sleep(0.1)
             else:
                 return url
-        raise RuntimeError(f'JupyterLab did not start:\n{self._log.read_text(encoding="utf-8", errors="replace")}')
+        raise RuntimeError(f'JupyterLab did not start:\n{self.log}')
+
+    @property
+    def log(self) -> str:
+        """What the server has logged."""
+        return self._log.read_text(encoding='utf-8', errors='replace')
 
     def request(self, method: str, path: str, *, base: str | None = None) -> Any:
         """Call the server's REST interface and return the JSON answer, or None."""
@@ -354,6 +359,23 @@ class NotebookPage:
                 }}"""
             )
         )
+
+    def describe(self) -> str:
+        """What can be seen of a page on which something does not happen: prompts, outputs, dialogs, the kernel."""
+        seen = self.page.evaluate(
+            f"""() => {{
+                {_PANEL}
+                const kernel = panel.sessionContext.session?.kernel;
+                return {{
+                    prompts: panel.content.widgets.map(cell => cell.promptNode?.textContent),
+                    outputs: [...panel.content.model.cells].map(cell => cell.toJSON().outputs),
+                    dialogs: [...document.querySelectorAll('.jp-Dialog')].map(dialog => dialog.innerText),
+                    kernel: `${{kernel?.name}} ${{kernel?.connectionStatus}} ${{kernel?.status}}`,
+                    display: panel.sessionContext.kernelDisplayStatus,
+                }};
+            }}"""
+        )
+        return json.dumps({**seen, 'errors': self.console_errors, 'server': self.lab.log[-3000:]}, ensure_ascii=False)
 
     def screenshot(self, name: str, *, of: Locator | None = None) -> Path:
         """Keep a picture of the page, or of one element, as `test-artifacts/screenshots/<name>.png`."""
