@@ -184,7 +184,7 @@ def _told(command: Callable[[DeepCells, str], str]) -> Callable[[DeepCells, str]
 
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
     **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
-    **{name: _told(command) for name, command in travel_commands.COMMANDS.items()},
+    **travel_commands.COMMANDS,
     'cost': _cost,
     'help': _help,
     'model': _model,

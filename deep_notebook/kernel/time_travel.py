@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from ..store.journal_types import PathPlan
     from .session import NotebookSession
 
-__all__ = ['Traveller', 'TravelPlan']
+__all__ = ['TravelPlan', 'Traveller']
+
+_VARIABLES_SHOWN = 20
+"""Names of variables that are listed as not rewound."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,7 @@ class Traveller:
         """Return what to remember with a checkpoint that is taken now, beside its history."""
         return {
             'run_number': self.run,
-            'journal': self._journal.latest,
+            'journal': self._journal.here,
             'todos': self._todos(),
             'read_digests': dict(self.session.deps.read_digests),
         }
@@ -189,7 +192,7 @@ class Traveller:
         if 'files' in rewind.parts and target.journal is not None:
             paths = await self._journal.plan(target.journal)
         return await self._planned(
-            'undo', f'before the rewind to {rewind.label}', target, rewind.parts, present, paths, undoes=rewind.id
+            'undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id
         )
 
     async def fork(self, target: str, *, give_up: bool = False) -> str:
@@ -244,8 +247,9 @@ class Traveller:
             gaps = [gap.what for gap in await self._journal.gaps(after=point.moment.journal)]
         variables = await (await self._rewinds()).variables_since(self.kernel, point)
         there = [name for name in variables if name in self.session.namespace]
+        more = [f'and {len(there) - _VARIABLES_SHOWN} more'] if len(there) > _VARIABLES_SHOWN else []
         return await self._planned(
-            'rewind', point.label, point.moment, parts, present, paths, checkpoint=point.id, gaps=gaps, variables=there
+            'rewind', point.label, point.moment, parts, present, paths, checkpoint=point.id, gaps=gaps, variables=[*there[:_VARIABLES_SHOWN], *more]
         )
 
     async def _planned(
@@ -308,6 +312,9 @@ class Traveller:
             try:
                 changes = await self._journal.restore(files, source=plan.kind)
             except UsageError as error:
+                if not await self._journal.changes(after=rewind.before.journal or 0):
+                    await rewinds.drop(rewind)
+                    raise
                 raise UsageError(f'{error} {interrupted(rewind)}') from None
         await rewinds.finish(rewind, changes)
         self._take_over(plan.after, plan.parts)

@@ -10,10 +10,12 @@ from ..errors import UsageError, did_you_mean
 from ..store.rewinds import PARTS, Part
 from ..views.text import printable
 from .environment import front_end
+from .panels import show_panel
 from .prompt import as_typed
 from .runner import AgentThread
 from .time_travel import TravelPlan
-from .travel_words import done, needs_question, planned, timeline
+from .travel_panel import TimelinePanel
+from .travel_words import done, needs_question, planned
 
 if TYPE_CHECKING:
     from .cells import DeepCells
@@ -25,56 +27,62 @@ T = TypeVar('T')
 _PART_FLAGS: dict[str, Part] = {f'--{part}': part for part in PARTS}
 
 
-def _checkpoints(cells: DeepCells, rest: str) -> str:
+def _checkpoints(cells: DeepCells, rest: str) -> None:
     if rest:
         raise UsageError('%deep checkpoints takes nothing; %deep checkpoint LABEL makes one.')
-    return timeline(_call(cells.session.travel.points()))
+    panel = TimelinePanel(cells.session.travel)
+    show_panel(cells, _call(panel.draw()), panel.handle)
 
 
-def _checkpoint(cells: DeepCells, rest: str) -> str:
+def _checkpoint(cells: DeepCells, rest: str) -> None:
     label = _call(cells.session.travel.save(rest))
-    return f'Saved: `%deep rewind {label}` comes back here.'
+    _print(f'Saved: `%deep rewind {label}` comes back here.')
 
 
-def _rewind(cells: DeepCells, rest: str) -> str:
+def _rewind(cells: DeepCells, rest: str) -> None:
     target, flags = _read('rewind', rest, (*_PART_FLAGS, '--mine', '--yes', '--give-up'))
     parts = {part for flag, part in _PART_FLAGS.items() if flag in flags} or PARTS
     plan = _call(cells.session.travel.plan(target or None, parts))
-    return _decide(cells, plan, flags, ask=True)
+    _decide(cells, plan, flags, ask=True)
 
 
-def _undo(cells: DeepCells, rest: str) -> str:
+def _undo(cells: DeepCells, rest: str) -> None:
     target, flags = _read('undo', rest, ('--mine', '--yes', '--give-up'))
     if target:
         raise UsageError(f'%deep undo takes back the latest rewind; it does not know {target!r}.')
     plan = _call(cells.session.travel.plan_undo())
-    return _decide(cells, plan, flags, ask=needs_question(plan))
+    _decide(cells, plan, flags, ask=needs_question(plan))
 
 
-def _fork(cells: DeepCells, rest: str) -> str:
+def _fork(cells: DeepCells, rest: str) -> None:
     target, flags = _read('fork', rest, ('--give-up',))
     if not target:
         raise UsageError('%deep fork takes a checkpoint: `%deep checkpoints` lists them.')
     label = _call(cells.session.travel.fork(target, give_up='--give-up' in flags))
-    return f'A new conversation goes on from {label!r}, files as they are. The old one is kept.'
+    _print(f'A new conversation goes on from {label!r}, files as they are. The old one is kept.')
 
 
-def _decide(cells: DeepCells, plan: TravelPlan, flags: Collection[str], *, ask: bool) -> str:
-    """Carry out `plan` once the person has said yes, and return what was done."""
+def _decide(cells: DeepCells, plan: TravelPlan, flags: Collection[str], *, ask: bool) -> None:
+    """Carry out `plan` once the person has said yes, and say what was done."""
     mine, give_up = '--mine' in flags, '--give-up' in flags
     words = planned(plan, mine=mine)
     if ask and '--yes' not in flags:
         command = f'%deep {plan.kind} … --yes'
-        print(printable(words, sys.stdout.encoding))
+        _print(words)
         headless = front_end(cells.shell) == 'headless'
         answer = None if headless else _ask('Go back? [y/N] ' if plan.kind == 'rewind' else 'Undo it? [y/N] ')
         if answer is None:
             raise UsageError(f'Nobody can be asked here, so nothing was changed: `{command}` does it.')
         if answer.strip().lower() not in ('y', 'yes'):
-            return 'Nothing was changed.'
+            _print('Nothing was changed.')
+            return
         give_up = True
     _call(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
-    return done(plan, mine=mine)
+    _print(done(plan, mine=mine))
+
+
+def _print(text: str) -> None:
+    print(printable(as_typed(text), sys.stdout.encoding))
 
 
 def _ask(question: str) -> str | None:
@@ -105,7 +113,7 @@ def _call(coroutine: Coroutine[Any, Any, T]) -> T:
     return AgentThread.get().call(coroutine, timeout=None)
 
 
-COMMANDS: dict[str, Callable[[DeepCells, str], str]] = {
+COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
     'checkpoint': _checkpoint,
     'checkpoints': _checkpoints,
     'fork': _fork,

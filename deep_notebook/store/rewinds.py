@@ -148,7 +148,7 @@ class Rewinds:
                     _dumped(after),
                 ),
             )
-            insert_point(connection, here, f'before {kind} {cursor.lastrowid}', before, kind=kind)
+            insert_point(connection, here, _point_before(kind, cursor.lastrowid), before, kind=kind)
             stored = _find(connection, 'id = ?', cursor.lastrowid)
             assert stored is not None
             return stored
@@ -172,6 +172,18 @@ class Rewinds:
             )
 
         await self.session.move(work)
+
+    async def drop(self, rewind: Rewind) -> None:
+        """Forget a rewind that changed nothing, and the point that led back from it."""
+
+        def work(connection: sqlite3.Connection, here: int) -> None:
+            connection.execute('DELETE FROM rewinds WHERE id = ?', (rewind.id,))
+            connection.execute(
+                'DELETE FROM checkpoints WHERE conversation = ? AND label = ?',
+                (here, _point_before(rewind.kind, rewind.id)),
+            )
+
+        await self._write(work)
 
     async def fork(self, point: Point, before: Moment) -> int:
         """Begin a new conversation at `point`, and return its id; the old one ends at a point of its own."""
@@ -240,6 +252,10 @@ class Rewinds:
         return await self.session.database.run(
             lambda connection: work(connection, self.session.current_conversation), durable=True
         )
+
+
+def _point_before(kind: RewindKind, id: int | None) -> str:
+    return f'before {kind} {id}'
 
 
 def _present(connection: sqlite3.Connection, conversation: int, rest: Moment, before_run: int | None) -> Moment:
