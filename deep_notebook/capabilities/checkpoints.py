@@ -195,9 +195,7 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """Return a copy for one run."""
-        copy = CheckpointToolset[AgentDepsT](
-            self.store, annotate=self.annotate, foresee=self.foresee, id=self.id
-        )
+        copy = CheckpointToolset[AgentDepsT](self.store, annotate=self.annotate, foresee=self.foresee, id=self.id)
         copy._in_memory = self._in_memory
         copy._turns_before = _turns(ctx.messages)
         return copy

@@ -101,7 +101,7 @@ class Traveller:
             await (await self._rewinds()).note_variables(self.kernel, self.run, names)
 
     async def points(self) -> list[TimelinePoint]:
-        """Return the points of the conversation, oldest first, each with the files that changed since the one before."""
+        """Return the points of the conversation, oldest first, each with what changed since the one before."""
         rewinds = await self._rewinds()
         points, present = await rewinds.points(), await self._present()
         files = await changed_files(self._journal, [point.moment.journal for point in points])
@@ -191,9 +191,7 @@ class Traveller:
         paths: list[PathPlan] = []
         if 'files' in rewind.parts and target.journal is not None:
             paths = await self._journal.plan(target.journal)
-        return await self._planned(
-            'undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id
-        )
+        return await self._planned('undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id)
 
     async def fork(self, target: str, *, give_up: bool = False) -> str:
         """Go on from `target` in a new conversation, files as they are; return the label of the point.
@@ -249,7 +247,15 @@ class Traveller:
         there = [name for name in variables if name in self.session.namespace]
         more = [f'and {len(there) - _VARIABLES_SHOWN} more'] if len(there) > _VARIABLES_SHOWN else []
         return await self._planned(
-            'rewind', point.label, point.moment, parts, present, paths, checkpoint=point.id, gaps=gaps, variables=[*there[:_VARIABLES_SHOWN], *more]
+            'rewind',
+            point.label,
+            point.moment,
+            parts,
+            present,
+            paths,
+            checkpoint=point.id,
+            gaps=gaps,
+            variables=[*there[:_VARIABLES_SHOWN], *more],
         )
 
     async def _planned(

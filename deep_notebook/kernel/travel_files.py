@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
 
+from pydantic_ai.workspaces import Workspace
+
 from ..capabilities.checkpoints import Foreseen
 from ..capabilities.filesystem.diffs import DIFF_LIMIT, Diff, diff_files
 from ..capabilities.filesystem.text_files import TextFile, decode_text
@@ -117,14 +119,12 @@ async def _content(journal: Journal, state: FileState) -> bytes | None:
 
 async def _on_disk(backend: BackendProtocol, path: str) -> bytes | None:
     try:
-        return await backend.read_bytes(path)
+        return await Workspace(backend).read_bytes(path)
     except OSError:
         return None
 
 
-async def _diff(
-    path: str, before: FileState, old: bytes | None, after: FileState, new: bytes | None
-) -> Diff | None:
+async def _diff(path: str, before: FileState, old: bytes | None, after: FileState, new: bytes | None) -> Diff | None:
     """Return the differences, or `None` where there is no text to compare."""
 
     def work() -> Diff | None:
