@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic_ai.tools import ToolDefinition
 
-__all__ = ['EXECUTE', 'READ', 'WRITE', 'ToolClass', 'tool_class', 'undeclared_class']
+__all__ = ['EXECUTE', 'READ', 'UNSEEN', 'WRITE', 'ToolClass', 'changes_unseen', 'tool_class', 'undeclared_class']
 
 ToolClass: TypeAlias = Literal['read', 'write', 'execute']
 
@@ -23,6 +23,10 @@ WRITE: dict[str, Any] = {_KEY: 'write'}
 EXECUTE: dict[str, Any] = {_KEY: 'execute'}
 """Metadata for a tool that runs commands or code."""
 
+_UNSEEN_KEY = 'deep_notebook.changes_unseen'
+UNSEEN: dict[str, Any] = {_UNSEEN_KEY: True}
+"""Metadata, beside a class, for a tool whose changes of files do not pass through the workspace."""
+
 _PYDANTIC_AI_READ_TOOLS = frozenset({'load_capability', 'search_tools'})
 
 
@@ -34,6 +38,14 @@ def tool_class(tool: ToolDefinition) -> ToolClass:
         if known == declared:
             return known
     return undeclared_class(tool.name)
+
+
+def changes_unseen(tool: ToolDefinition) -> bool:
+    """Return whether `tool` may change files without the workspace knowing which."""
+    metadata = tool.metadata or {}
+    if _KEY not in metadata:
+        return undeclared_class(tool.name) != 'read'
+    return tool_class(tool) == 'execute' or _UNSEEN_KEY in metadata
 
 
 def undeclared_class(name: str) -> ToolClass:

@@ -8,11 +8,12 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ..capabilities.approvals import ApprovalMode
+from ..store.runs import RunTerms
 from ..views import RunView
 from .person import DecisionSource
 from .runner import MainThread
 
-__all__ = ['Answer', 'CellSide', 'RunLimits', 'RunRequest']
+__all__ = ['Answer', 'CellSide', 'RunLimits', 'RunRequest', 'terms_of']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,3 +68,8 @@ class CellSide:
     can_input: bool
     ready_timeout: float
     """Seconds."""
+
+
+def terms_of(request: RunRequest) -> RunTerms:
+    """Return what still holds of a request when its run goes on after it was suspended."""
+    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)

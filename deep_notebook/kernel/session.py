@@ -28,7 +28,8 @@ from ..capabilities.approvals import (
     requests_of,
     results_of,
 )
-from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent
+from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent
+from ..capabilities.journal import Journaling
 from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
@@ -38,16 +39,17 @@ from ..models.resolve import ResolvedModel, resolve_model
 from ..settling import Settled, settle
 from ..store import SessionStore
 from ..store.checkpoint_sqlite import SqliteCheckpointStore
-from ..store.runs import RecordingUse, RunRecord, RunTerms
+from ..store.journal import Journal
+from ..store.runs import RecordingUse, RunRecord
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
-from .answering import Answering, live, recorded, recording_key, replayed
+from .answering import Answering, live, recorded, recording_of, replayed
 from .approvals import ApprovalBroker
 from .checkpointing import automatic_checkpoints
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
-from .requests import Answer, CellSide, RunLimits, RunRequest
+from .requests import Answer, CellSide, RunLimits, RunRequest, terms_of
 from .run import Outcome, Run, RunInput, resumed
 from .time_travel import Traveller
 
@@ -81,6 +83,9 @@ class NotebookSession:
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
+    journal: Journal | None = field(default=None, init=False)
+    """What files held before the agent changed them, from the first use of the store on."""
+    _workspace: KernelWorkspace = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
     checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
     """Those in the store; one object, which knows the messages that it has seen."""
@@ -91,7 +96,8 @@ class NotebookSession:
     travel: Traveller = field(init=False)
 
     def __post_init__(self) -> None:
-        self.deps = DeepAgentDeps(backend=KernelWorkspace(self.directory, notebook=self.notebook))
+        self._workspace = KernelWorkspace(self.directory, notebook=self.notebook)
+        self.deps = DeepAgentDeps(backend=self._workspace)
         self.travel = Traveller(self)
 
     async def store(self) -> SessionStore:
@@ -99,6 +105,7 @@ class NotebookSession:
         if self._store is None:
             self._store = SessionStore.open(self.database)
             self.checkpoints = SqliteCheckpointStore(self._store)
+            self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
                 self.deps.read_digests.update(last.read_digests)
@@ -177,7 +184,7 @@ class NotebookSession:
         async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
-            recording = _recording_of(request, history)
+            recording = recording_of(request, history)
             who = self._answering(request.model, recording, source=request.model_source)
             if request.new:
                 await self.reset()
@@ -188,7 +195,7 @@ class NotebookSession:
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
-            budget, terms = request.limits.budget, _terms_of(request)
+            budget, terms = request.limits.budget, terms_of(request)
             number = await store.start_run(
                 prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
             )
@@ -244,6 +251,9 @@ class NotebookSession:
             return replace(await self._drive(run, given, who), into=record.terms.into)
 
     async def _drive(self, run: Run, given: RunInput, who: Answering) -> Outcome:
+        if who.ours and self.journal is not None:
+            journaling = Journaling(self.journal, run.id, tell=lambda text: run.apply(NoticeEvent(text=text)))
+            given = replace(given, capabilities=[*given.capabilities, journaling])
         outcome = await run.drive(given)
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
@@ -364,19 +374,6 @@ class NotebookSession:
             results=results,
             spent=spent,
         )
-
-
-def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> RecordingUse | None:
-    key = recording_key(request.prompt, history)
-    if request.replay is not None:
-        return RecordingUse(mode='replay', name=request.replay, key=key)
-    if request.record is not None:
-        return RecordingUse(mode='record', name=request.record, key=key)
-    return None
-
-
-def _terms_of(request: RunRequest) -> RunTerms:
-    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)
 
 
 def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:

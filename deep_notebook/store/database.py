@@ -19,7 +19,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,21 @@ class Database:
         Raises:
             StoreError: SQLite refused (disk full, file damaged, locked); the transaction was rolled back.
         """
+        return await asyncio.shield(asyncio.wrap_future(self._submit(work, committed, durable=durable)))
+
+    def run_blocking(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        committed: Callable[[T], None] | None = None,
+        durable: bool = False,
+    ) -> T:
+        """Do what `run` does from a worker thread, which waits for it; raises as `run`."""
+        return self._submit(work, committed, durable=durable).result()
+
+    def _submit(
+        self, work: Callable[[sqlite3.Connection], T], committed: Callable[[T], None] | None, *, durable: bool
+    ) -> Future[T]:
         if self._closed:
             raise StoreError(f'The session file {self.path} is closed.')
 
@@ -100,7 +115,7 @@ class Database:
                 committed(result)
             return result
 
-        return await asyncio.shield(asyncio.wrap_future(self._thread.submit(job)))
+        return self._thread.submit(job)
 
     def close(self) -> None:
         """Finish what is queued, close the file and let other processes have it. Closing twice is fine."""

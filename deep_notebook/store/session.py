@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, repair_messages
 
 from .database import Database
 from .histories import HISTORIES_SCHEMA
+from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .points import REWINDS_SCHEMA
 from .runs import (
@@ -42,6 +43,7 @@ MIGRATIONS = (
     READ_COLUMN,
     HISTORIES_SCHEMA,
     SEARCH_SCHEMA,
+    JOURNAL_SCHEMA,
     REWINDS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""

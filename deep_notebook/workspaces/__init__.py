@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .confinement import AGENT_SPOTS, DEEP_DIRECTORY
 from .environment import command_environment
+from .keeper import Keeper
 from .kernel import KernelWorkspace
 from .paths import relative_path
 from .protocols import BackendProtocol, SandboxProtocol
@@ -14,6 +15,7 @@ __all__ = [
     'DEEP_DIRECTORY',
     'BackendProtocol',
     'FileData',
+    'Keeper',
     'KernelWorkspace',
     'SandboxProtocol',
     'StateBackend',

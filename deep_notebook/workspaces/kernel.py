@@ -8,7 +8,8 @@ import posixpath
 import shutil
 import stat as stat_module
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from deep_notebook.errors import PathRefusedError, UsageError
 from .confinement import AGENT_SPOTS, DEEP_DIRECTORY, ConfinedDirectory, Parts, is_deep, opened, protected
 from .environment import command_environment
 from .files import check_regular, errors_naming, file_entry, os_error, replace_file
+from .keeper import Keeper
 from .paths import relative_path
 from .running_notebook import check_holds_no_notebook, check_not_notebook
 
@@ -65,6 +67,8 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
 
     notebook: Path | None
     """The running notebook, which can be read but not written; set it anew when the notebook is renamed."""
+    keeper: Keeper | None = None
+    """Who keeps what files hold before file operations change them; commands are not its business."""
 
     def __init__(
         self, root: str | Path, *, notebook: str | Path | None = None, env: Mapping[str, str] | None = None
@@ -144,7 +148,10 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
             if is_deep(parts[-1]):
                 raise protected(tree.shown(path))
             check_not_notebook(self.notebook, tree, parts)
-            with self._changing, tree.directory(parts[:-1], create=True) as parent:
+            with (
+                self._change(lambda keeper: keeper.writing(tree, parts, data)),
+                tree.directory(parts[:-1], create=True) as parent,
+            ):
                 replace_file(parts[-1], data, parent)
 
         await self._file_operation(path, write)
@@ -185,13 +192,14 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
         def make(tree: ConfinedDirectory) -> None:
             parts = tree.real_parts(path)
             check_not_notebook(self.notebook, tree, parts)
-            with tree.directory(parts[:-1], create=True):
-                pass
-            try:
-                with tree.directory(parts, create=True):
+            with self._change(lambda keeper: keeper.making(tree, parts)):
+                with tree.directory(parts[:-1], create=True):
                     pass
-            except NotADirectoryError as error:
-                raise os_error(errno.EEXIST) from error
+                try:
+                    with tree.directory(parts, create=True):
+                        pass
+                except NotADirectoryError as error:
+                    raise os_error(errno.EEXIST) from error
 
         await self._file_operation(path, make)
 
@@ -209,13 +217,15 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
             with self._changing, tree.directory(parts[:-1]) as parent:
                 if not stat_module.S_ISDIR(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_mode):
                     check_not_notebook(self.notebook, tree, parts)
-                    os.unlink(parts[-1], dir_fd=parent)
+                    with self._kept(lambda keeper: keeper.removing(tree, parts)):
+                        os.unlink(parts[-1], dir_fd=parent)
                     return
                 check_holds_no_notebook(self.notebook, tree, parts)
                 for where, directories, files, _ in os.fwalk(parts[-1], dir_fd=parent):
                     if any(map(is_deep, (*directories, *files))):
                         raise protected(posixpath.join(*parts[:-1], where, DEEP_DIRECTORY))
-                shutil.rmtree(parts[-1], dir_fd=parent)
+                with self._kept(lambda keeper: keeper.removing(tree, parts)):
+                    shutil.rmtree(parts[-1], dir_fd=parent)
 
         await self._file_operation(path, remove)
 
@@ -253,6 +263,14 @@ class KernelWorkspace(WorkspaceBackend, SupportsCommands, SupportsFilesystem, Su
         await self.working_dir()
         variables = {**command_environment(), **self._env, **(env or {})}
         return await self._commands.run(_utf8(command), shell=shell, env=variables, timeout=timeout)
+
+    @contextmanager
+    def _change(self, kept: Callable[[Keeper], AbstractContextManager[None]]) -> Iterator[None]:
+        with self._changing, self._kept(kept):
+            yield
+
+    def _kept(self, kept: Callable[[Keeper], AbstractContextManager[None]]) -> AbstractContextManager[None]:
+        return nullcontext() if self.keeper is None else kept(self.keeper)
 
     def _tree(self) -> ConfinedDirectory:
         if self._resolved is None:

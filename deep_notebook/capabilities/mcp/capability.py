@@ -18,7 +18,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from ...errors import McpServerError
 from ..approvals import PREVIEW, Preview, PreviewFunction
 from ..events import NoticeEvent
-from ..tool_classes import WRITE
+from ..tool_classes import UNSEEN, WRITE
 from .connection import CALL_TIMEOUT, CONNECT_TIMEOUT, McpConnection, check_server, one_line
 from .servers import McpServer, mcp_servers
 
@@ -225,7 +225,7 @@ class _McpToolset(AbstractToolset[AgentDepsT]):
         description = (definition.description or '').strip()
         if len(description) > _MAX_DESCRIPTION:
             description = f'{description[: _MAX_DESCRIPTION - 1]}…'
-        metadata = {**(definition.metadata or {}), **WRITE, PREVIEW: _preview(name, self._server.name)}
+        metadata = {**(definition.metadata or {}), **WRITE, **UNSEEN, PREVIEW: _preview(name, self._server.name)}
         return replace(definition, name=ours, description=description, metadata=metadata)
 
 

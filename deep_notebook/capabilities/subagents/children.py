@@ -24,7 +24,7 @@ from .watch import ChildWatch
 
 __all__ = ['INHERITED', 'ChildSettings', 'levels_left', 'run_child']
 
-INHERITED = frozenset({'python', 'eviction', 'instrumentation'})
+INHERITED = frozenset({'python', 'eviction', 'instrumentation', 'journal'})
 """Ids of the capabilities that a child gets from its parent, beside its hooks and approvals."""
 
 _INSTRUCTIONS = (
