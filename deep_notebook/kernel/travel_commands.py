@@ -43,7 +43,7 @@ def _rewind(cells: DeepCells, rest: str) -> None:
     target, flags = _read('rewind', rest, (*_PART_FLAGS, '--mine', '--yes', '--give-up'))
     parts = {part for flag, part in _PART_FLAGS.items() if flag in flags} or PARTS
     plan = _call(cells.session.travel.plan(target or None, parts))
-    _decide(cells, plan, flags, ask=True)
+    _decide(cells, plan, rest, flags, ask=True)
 
 
 def _undo(cells: DeepCells, rest: str) -> None:
@@ -51,7 +51,7 @@ def _undo(cells: DeepCells, rest: str) -> None:
     if target:
         raise UsageError(f'%deep undo takes back the latest rewind; it does not know {target!r}.')
     plan = _call(cells.session.travel.plan_undo())
-    _decide(cells, plan, flags, ask=needs_question(plan))
+    _decide(cells, plan, rest, flags, ask=needs_question(plan))
 
 
 def _fork(cells: DeepCells, rest: str) -> None:
@@ -62,17 +62,17 @@ def _fork(cells: DeepCells, rest: str) -> None:
     _print(f'A new conversation goes on from {label!r}, files as they are. The old one is kept.')
 
 
-def _decide(cells: DeepCells, plan: TravelPlan, flags: Collection[str], *, ask: bool) -> None:
+def _decide(cells: DeepCells, plan: TravelPlan, rest: str, flags: Collection[str], *, ask: bool) -> None:
     """Carry out `plan` once the person has said yes, and say what was done."""
     mine, give_up = '--mine' in flags, '--give-up' in flags
     words = planned(plan, mine=mine)
     if ask and '--yes' not in flags:
-        command = f'%deep {plan.kind} … --yes'
         _print(words)
         headless = front_end(cells.shell) == 'headless'
         answer = None if headless else _ask('Go back? [y/N] ' if plan.kind == 'rewind' else 'Undo it? [y/N] ')
         if answer is None:
-            raise UsageError(f'Nobody can be asked here, so nothing was changed: `{command}` does it.')
+            command = f'%deep {plan.kind} {rest}'.rstrip()
+            raise UsageError(f'Nobody can be asked here, so nothing was changed: `{command} --yes` does it.')
         if answer.strip().lower() not in ('y', 'yes'):
             _print('Nothing was changed.')
             return

@@ -94,7 +94,7 @@ def _consequences(plan: TravelPlan, *, mine: bool) -> list[str]:
 
 
 def _file_line(file: PlannedFile, *, mine: bool) -> str:
-    counts = f'+{file.added} −{file.removed}' if file.added or file.removed else ''
+    counts = ' '.join([*([f'+{file.added}'] if file.added else []), *([f'−{file.removed}'] if file.removed else [])])
     mark, words = _MARKS[file.action], planned_words(file)
     if not file.possible:
         mark = '!'

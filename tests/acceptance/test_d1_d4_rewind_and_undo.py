@@ -12,7 +12,7 @@ from harness.sessions import tree
 
 pytestmark = pytest.mark.kernel
 
-SENT = "print(prompts(seen[-1]), [part.content for part in returns(seen[-1])])"
+SENT = 'print(prompts(seen[-1]), [part.content for part in returns(seen[-1])])'
 
 
 def test_a_rewind_asks_first_leaves_the_persons_files_and_is_undone(kernel: RealKernel, tmp_path: Path) -> None:
@@ -66,7 +66,8 @@ def test_a_rewind_asks_first_leaves_the_persons_files_and_is_undone(kernel: Real
     headless = kernel.run('%deep rewind before run 1 --files', allow_stdin=False)
     assert headless.status == 'error'
     assert '- new.md' in headless.stdout
-    assert '--yes' in headless.text
+    assert headless.error is not None
+    assert '`%deep rewind before run 1 --files --yes` does it' in headless.error.value
     assert tree(tmp_path) == whole
 
     forked = kernel.run('%deep fork before run 2')
