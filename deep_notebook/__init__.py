@@ -56,8 +56,10 @@ if TYPE_CHECKING:
     from .spec import DeepAgent
     from .store import ConversationArchives, MessageArchive, SearchHit
     from .store.checkpoint_files import FileCheckpointStore
+    from .store.checkpoint_graph import GraphCheckpointStore
     from .store.checkpoint_sqlite import SqliteCheckpointStore
     from .store.checkpoints import Checkpoint, CheckpointStore, InMemoryCheckpointStore, fork_from_checkpoint
+    from .store.graph import GraphEngine, SqliteGraph
     from .styles import BUILTIN_STYLES, OutputStyle
     from .workspaces import BackendProtocol, KernelWorkspace, SandboxProtocol, StateBackend
 
@@ -89,6 +91,8 @@ _HOMES = {
     'EvictionProcessor': 'capabilities.eviction',
     'FileCheckpointStore': 'store.checkpoint_files',
     'Filesystem': 'capabilities.filesystem',
+    'GraphCheckpointStore': 'store.checkpoint_graph',
+    'GraphEngine': 'store.graph',
     'HistorySearch': 'capabilities.history_search',
     'HistorySearchToolset': 'capabilities.history_search',
     'Hook': 'capabilities.hooks',
@@ -121,6 +125,7 @@ _HOMES = {
     'SkillsDirectory': 'capabilities.skills',
     'SkillsToolset': 'capabilities.skills',
     'SqliteCheckpointStore': 'store.checkpoint_sqlite',
+    'SqliteGraph': 'store.graph',
     'StateBackend': 'workspaces',
     'SubAgentCapability': 'capabilities.subagents',
     'SubAgentConfig': 'capabilities.subagents',
@@ -171,6 +176,8 @@ __all__ = [
     'EvictionProcessor',
     'FileCheckpointStore',
     'Filesystem',
+    'GraphCheckpointStore',
+    'GraphEngine',
     'HistorySearch',
     'HistorySearchToolset',
     'Hook',
@@ -203,6 +210,7 @@ __all__ = [
     'SkillsDirectory',
     'SkillsToolset',
     'SqliteCheckpointStore',
+    'SqliteGraph',
     'StateBackend',
     'SubAgentCapability',
     'SubAgentConfig',

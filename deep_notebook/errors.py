@@ -92,3 +92,7 @@ class McpServerError(UsageError):
 
 class StoreError(DeepNotebookError):
     """The session file could not be read or written; what it held before is untouched."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the line that IPython shows in place of a traceback."""
+        return [str(self)]

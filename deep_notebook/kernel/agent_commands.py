@@ -67,7 +67,10 @@ def _upload(cells: DeepCells, rest: str) -> str:
         content = source.read_bytes()
     except OSError as error:
         raise UsageError(f'{rest} cannot be read ({error.strerror}).') from error
-    path = cells.call(cells.session.deps.upload_file(source.name, content))
+    try:
+        path = cells.call(cells.session.deps.upload_file(source.name, content))
+    except OSError as error:
+        raise UsageError(f'The copy of {source.name} could not be written ({error.strerror}).') from error
     return f'The agent has a copy of {source.name}: {path}'
 
 

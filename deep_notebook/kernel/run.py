@@ -32,7 +32,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 
 from ..capabilities.tool_classes import tool_class
-from ..errors import DeepNotebookError, RewindRequested
+from ..errors import DeepNotebookError, RewindRequested, StoreError
 from ..store import SessionStore
 from ..views import RunView
 from ..views.run_state import (
@@ -48,7 +48,7 @@ from ..views.run_state import (
     to_json,
 )
 from .person import DecisionSource
-from .run_words import INTACT, NOT_REWOUND, REWOUND, SUSPENDED, explain, with_denials
+from .run_words import INTACT, NOT_KEPT, NOT_REWOUND, REWOUND, SUSPENDED, explain, with_denials
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
@@ -211,8 +211,7 @@ class Run:
             outcome = Outcome(run=self.id, phase='failed', error=line, exception=error)
         finally:
             self._stop = None
-        await self._end(outcome, messages, requests)
-        return outcome
+        return await self._end(outcome, messages, requests)
 
     async def _rewound(
         self, rewind: RewindRequested, messages: list[ModelMessage]
@@ -252,24 +251,35 @@ class Run:
 
     async def _end(
         self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None = None
-    ) -> None:
+    ) -> Outcome:
+        """Keep and show how the run ended, and return that: a run whose end cannot be kept has failed."""
         words = {'suspended': SUSPENDED, 'stopped': INTACT, 'failed': INTACT}
         notice = words.get(outcome.phase) or with_denials(self.state.notice, self.denied)
-        self.state = reduce(
-            self.state, RunFinished(phase=outcome.phase, error=outcome.error, notice=notice), now=time.time()
-        )
+        before = self.state
+        self._finish(outcome, notice)
+        try:
+            await self._keep_end(outcome, messages, requests)
+        except StoreError as error:
+            line, exception = outcome.error or str(error), outcome.exception or error
+            outcome = replace(outcome, phase='failed', error=line, exception=exception)
+            self.state = before
+            self._finish(outcome, NOT_KEPT)
         if self.source is not None and outcome.phase in ('done', 'failed'):
             # A page that reports itself after the end would be left with two outputs instead of one.
             await self.source.wait_ready(max(0.0, self.state.started + _PAGE_SECONDS - time.time()))
         self.view.close(self.state)
+        return outcome
+
+    def _finish(self, outcome: Outcome, notice: str | None) -> None:
+        finished = RunFinished(phase=outcome.phase, error=outcome.error, notice=notice)
+        self.state = reduce(self.state, finished, now=time.time())
+
+    async def _keep_end(
+        self, outcome: Outcome, messages: Sequence[ModelMessage], requests: DeferredToolRequests | None
+    ) -> None:
         if messages:
             await self.store.sync(messages)
-        await self.store.save_run(
-            self.id,
-            phase=outcome.phase,
-            state=to_json(self.state),
-            suspended=requests,
-        )
+        await self.store.save_run(self.id, phase=outcome.phase, state=to_json(self.state), suspended=requests)
         await self._keep_digests()
 
     async def _keep_digests(self) -> None:

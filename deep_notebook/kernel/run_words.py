@@ -15,7 +15,7 @@ from ..views.run_state import RunState
 if TYPE_CHECKING:
     from .run import RunInput
 
-__all__ = ['INTACT', 'NOT_REWOUND', 'REWOUND', 'SUSPENDED', 'explain', 'with_denials']
+__all__ = ['INTACT', 'NOT_KEPT', 'NOT_REWOUND', 'REWOUND', 'SUSPENDED', 'explain', 'with_denials']
 
 SUSPENDED = (
     'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
@@ -26,6 +26,10 @@ NOT_REWOUND = (
     'A subagent asked to go back to its own checkpoint “{label}”, which ended the run here: nothing went back.'
 )
 INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
+NOT_KEPT = (
+    'The end of this run could not be kept. All before it is intact: once that is mended, your next `%%deep` '
+    'continues from there.'
+)
 
 
 def with_denials(notice: str | None, denied: Sequence[str]) -> str | None:

@@ -246,6 +246,8 @@ class NotebookSession:
             )
             results = results_of(record.suspended, decisions)
             history = await store.history()
+            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
+            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)
@@ -257,7 +259,10 @@ class NotebookSession:
         outcome = await run.drive(given)
         at_a_limit = isinstance(outcome.exception, UsageLimitExceeded)
         if who.keep is not None and (outcome.phase in ('done', 'suspended') or at_a_limit):
-            await asyncio.to_thread(who.keep)
+            try:
+                await asyncio.to_thread(who.keep)
+            except OSError as error:
+                raise UsageError(f'The run is kept, but its recording could not be written ({error}).') from error
         return outcome
 
     def _answering(

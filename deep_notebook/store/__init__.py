@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .archive import ConversationArchives, MessageArchive
 from .checkpoint_files import FileCheckpointStore
+from .checkpoint_graph import GraphCheckpointStore
 from .checkpoint_sqlite import SqliteCheckpointStore
 from .checkpoints import (
     Checkpoint,
@@ -16,6 +17,7 @@ from .checkpoints import (
     save_automatic,
     summaries_of,
 )
+from .graph import GraphEdge, GraphEngine, GraphNode, SqliteGraph
 from .messages import dump_message, load_message
 from .runs import RunChanges, RunPhase, RunRecord
 from .search import SEARCH_TOOL, HistoryArchive, SearchHit
@@ -28,6 +30,10 @@ __all__ = [
     'CheckpointSummary',
     'ConversationArchives',
     'FileCheckpointStore',
+    'GraphCheckpointStore',
+    'GraphEdge',
+    'GraphEngine',
+    'GraphNode',
     'HistoryArchive',
     'InMemoryCheckpointStore',
     'MessageArchive',
@@ -37,6 +43,7 @@ __all__ = [
     'SearchHit',
     'SessionStore',
     'SqliteCheckpointStore',
+    'SqliteGraph',
     'SummarisingCheckpointStore',
     'dump_message',
     'fork_from_checkpoint',

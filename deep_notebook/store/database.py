@@ -35,6 +35,8 @@ Migration: TypeAlias = Sequence[str]
 """The SQL statements that lead from one `user_version` to the next."""
 
 _BUSY_SECONDS = 5.0
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL = 'the disk is full; what it held is intact, so make room and go on'
 _HELD_ELSEWHERE = frozenset({errno.EACCES, errno.EAGAIN})
 
 
@@ -110,7 +112,7 @@ class Database:
                 with _flushed(connection) if durable else nullcontext():
                     result = _in_transaction(connection, work)
             except sqlite3.Error as error:
-                raise StoreError(f'The session file {self.path} could not be used: {error}.') from error
+                raise StoreError(f'The session file {self.path} could not be used: {_reason(error)}.') from error
             if committed is not None:
                 committed(result)
             return result
@@ -131,18 +133,16 @@ class Database:
                 connection = self._open_file()
             except _NewerVersion:
                 connection = self._open_memory('was written by a newer version of deep_notebook')
-            except OSError:
+            except OSError as error:
+                if error.errno in _FULL:
+                    raise sqlite3.OperationalError(_DISK_FULL) from error
                 connection = self._open_memory('cannot be written')
             except sqlite3.OperationalError as error:
                 if not _is_unwritable(error):
                     raise
                 connection = self._open_memory('cannot be written')
             except sqlite3.DatabaseError:
-                if self.owner:
-                    self._move_aside()
-                    connection = self._open_file()
-                else:
-                    connection = self._open_memory('is damaged and open in another kernel')
+                connection = self._open_instead_of_damaged()
             try:
                 _in_transaction(connection, self._prepare)
             except BaseException:
@@ -160,13 +160,22 @@ class Database:
         try:
             connection.execute('PRAGMA journal_mode=WAL')
             connection.execute('PRAGMA synchronous=NORMAL')
-            if connection.execute('PRAGMA quick_check(1)').fetchone()[0] != 'ok':
+            if not _is_sound(connection):
                 raise sqlite3.DatabaseError('quick_check failed')
             self._migrate(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _open_instead_of_damaged(self) -> sqlite3.Connection:
+        if not self.owner:
+            return self._open_memory('is damaged and open in another kernel')
+        try:
+            self._move_aside()
+            return self._open_file()
+        except OSError:
+            return self._open_memory('is damaged and cannot be moved aside')
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         while (version := _version(connection)) != len(self._migrations):
@@ -254,6 +263,23 @@ def _version(connection: sqlite3.Connection) -> int:
     return version
 
 
+def _is_sound(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute('PRAGMA quick_check(1)').fetchone() == ('ok',))
+
+
+def _reason(error: sqlite3.Error) -> str:
+    """Return what is wrong and what to do, for one line."""
+    match getattr(error, 'sqlite_errorcode', 0) & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return _DISK_FULL
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f'another process has been writing to it for {_BUSY_SECONDS:g} s, so try again'
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return 'it is damaged; restart the kernel, which moves it aside and starts a new one'
+        case _:
+            return str(error)
+
+
 def _is_unwritable(error: sqlite3.OperationalError) -> bool:
     return (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 
@@ -264,7 +290,7 @@ def _copy_readable(path: Path, into: sqlite3.Connection, *, at_most: int) -> boo
     for options in ('mode=ro', 'mode=ro&immutable=1'):
         try:
             with closing(_connect(f'{path.absolute().as_uri()}?{options}', uri=True)) as source:
-                if _version(source) > at_most:
+                if _version(source) > at_most or not _is_sound(source):
                     return False
                 source.backup(into)
                 return True

@@ -15,6 +15,8 @@ from pydantic_ai import DeferredToolRequests
 from .messages import utf8
 
 __all__ = [
+    'END_NOT_KEPT',
+    'KERNEL_ENDED',
     'READ_COLUMN',
     'RECORDING_COLUMN',
     'RUNS_SCHEMA',
@@ -56,6 +58,9 @@ RUNS_SCHEMA = (
 RECORDING_COLUMN = ('ALTER TABLE runs ADD COLUMN recording TEXT',)
 TERMS_COLUMN = ('ALTER TABLE runs ADD COLUMN terms TEXT',)
 READ_COLUMN = ('ALTER TABLE runs ADD COLUMN read_digests TEXT',)
+
+KERNEL_ENDED = 'The kernel ended during this run.'
+END_NOT_KEPT = 'The end of this run could not be kept.'
 
 _DEFERRED = TypeAdapter(DeferredToolRequests)
 
@@ -193,16 +198,23 @@ def _record(row: tuple[Any, ...]) -> RunRecord:
     )
 
 
-def stop_dead_runs(connection: sqlite3.Connection) -> None:
-    """Mark the runs that were going on when their kernel ended as stopped; branches belong to other kernels."""
+def stop_dead_runs(connection: sqlite3.Connection, notice: str, *, conversation: int | None = None) -> None:
+    """Mark runs that nobody drives any more as stopped.
+
+    Args:
+        connection: In a transaction.
+        notice: A line for the person that says why.
+        conversation: Whose runs; without one, those of all conversations that are not another kernel's branch.
+    """
     connection.execute(
         """
-        UPDATE runs SET phase = 'stopped', ended = ?,
+        UPDATE runs SET phase = 'stopped', ended = :now,
             state = CASE WHEN json_valid(state)
-                THEN json_set(state, '$.phase', 'stopped', '$.notice', 'The kernel ended during this run.')
+                THEN json_set(state, '$.phase', 'stopped', '$.notice', :notice)
                 ELSE state END
-        WHERE phase IN ('starting', 'running', 'waiting')
-            AND conversation IN (SELECT id FROM conversations WHERE branch_of IS NULL)
+        WHERE phase IN ('starting', 'running', 'waiting') AND conversation IN (
+            SELECT id FROM conversations WHERE id = :conversation OR (:conversation IS NULL AND branch_of IS NULL)
+        )
         """,
-        (time.time(),),
+        {'now': time.time(), 'notice': notice, 'conversation': conversation},
     )

@@ -18,6 +18,8 @@ from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .points import REWINDS_SCHEMA
 from .runs import (
+    END_NOT_KEPT,
+    KERNEL_ENDED,
     READ_COLUMN,
     RECORDING_COLUMN,
     RUNS_SCHEMA,
@@ -200,11 +202,15 @@ class SessionStore:
         self, *, prompt: str, model: str, recording: RecordingUse | None = None, terms: RunTerms | None = None
     ) -> int:
         """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
-        return await self._database.run(
-            lambda connection: insert_run(
+
+        def work(connection: sqlite3.Connection) -> int:
+            # One that still goes on is a run whose end could not be stored.
+            stop_dead_runs(connection, END_NOT_KEPT, conversation=self._conversation)
+            return insert_run(
                 connection, self._conversation, prompt=prompt, model=model, recording=recording, terms=terms
             )
-        )
+
+        return await self._database.run(work)
 
     async def save_run(self, run: int, **changes: Unpack[RunChanges]) -> None:
         """Change what is stored about a run; a phase that ends it also notes when.
@@ -276,7 +282,7 @@ class SessionStore:
         ).fetchone()
         origin = row[0] if row is not None else _create_conversation(connection)
         if self._database.owner:
-            stop_dead_runs(connection)
+            stop_dead_runs(connection, KERNEL_ENDED)
             self._conversation = origin
             return
         self._branch_notice = (

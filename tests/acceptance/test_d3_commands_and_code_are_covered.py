@@ -9,7 +9,7 @@ import pytest
 
 from harness.deep import deep, run_deep
 from harness.kernels import RealKernel
-from harness.sessions import tree
+from harness.travel import tree
 
 pytestmark = pytest.mark.kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,14 +13,16 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from deep_notebook.store import (
     Checkpoint,
     FileCheckpointStore,
+    GraphCheckpointStore,
     InMemoryCheckpointStore,
     SqliteCheckpointStore,
+    SqliteGraph,
 )
 
-Kind: TypeAlias = Literal['memory', 'files', 'sqlite']
-Store: TypeAlias = InMemoryCheckpointStore | FileCheckpointStore | SqliteCheckpointStore
-KINDS: tuple[Kind, ...] = ('memory', 'files', 'sqlite')
-LASTING: tuple[Kind, ...] = ('files', 'sqlite')
+Kind: TypeAlias = Literal['memory', 'files', 'sqlite', 'graph']
+Store: TypeAlias = InMemoryCheckpointStore | FileCheckpointStore | SqliteCheckpointStore | GraphCheckpointStore
+KINDS: tuple[Kind, ...] = ('memory', 'files', 'sqlite', 'graph')
+LASTING: tuple[Kind, ...] = ('files', 'sqlite', 'graph')
 """The kinds that outlive a process."""
 
 
@@ -31,6 +33,9 @@ def opened(kind: Kind, directory: Path) -> Iterator[Any]:
         yield InMemoryCheckpointStore()
     elif kind == 'files':
         yield FileCheckpointStore(directory / 'checkpoints')
+    elif kind == 'graph':
+        with closing(SqliteGraph.open(directory / '.deep' / 'graph.db')) as graph:
+            yield GraphCheckpointStore(graph)
     else:
         store = SqliteCheckpointStore.open(directory / '.deep' / 'sales.ipynb' / 'session.db')
         try:

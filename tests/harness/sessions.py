@@ -1,87 +1,85 @@
-"""A notebook's session without a kernel: runs on a scripted model, in the test's own process."""
+"""A notebook's session without a kernel: prompts and answers go the way that `%%deep` cells send them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from deep_notebook.kernel.requests import CellSide, RunLimits, RunRequest
+from pydantic_ai.models import Model
+
+from deep_notebook.capabilities.approvals import ApprovalMode
+from deep_notebook.kernel.requests import Answer, CellSide, RunLimits, RunRequest
 from deep_notebook.kernel.run import Outcome
-from deep_notebook.kernel.runner import MainThread
+from deep_notebook.kernel.runner import AgentThread, MainThread, run_blocking
 from deep_notebook.kernel.session import NotebookSession
+from deep_notebook.settling import settle
+from deep_notebook.store import session_path
 from deep_notebook.views.run_state import RunState
 
-from .scripted import Turn, script
-
-__all__ = ['ask', 'opened', 'request', 'side', 'tree']
+__all__ = ['Cells', 'Shown', 'opened_cells']
 
 
-class _View:
-    """Keeps what was shown last."""
+class Shown:
+    """A view that remembers what it was last given."""
 
-    state: RunState
+    def __init__(self) -> None:
+        self.state = RunState()
 
     def open(self, state: RunState) -> None:
         self.state = state
 
-    update = close = open
+    def update(self, state: RunState) -> None:
+        self.state = state
+
+    def close(self, state: RunState) -> None:
+        self.state = state
 
 
-@asynccontextmanager
-async def opened(directory: Path, **options: Any) -> AsyncIterator[NotebookSession]:
-    """The session of `directory`, the same one each time."""
-    session = NotebookSession(
-        directory=directory,
-        notebook=directory / 'sales.ipynb',
-        database=directory / '.deep' / 'sales.ipynb' / 'session.db',
-        namespace={},
-        **options,
-    )
+class Cells:
+    """The cells of the notebook `sales.ipynb` in `directory`; nobody is there to answer questions."""
+
+    def __init__(self, directory: Path, model: Model, options: Mapping[str, Any] | None = None) -> None:
+        notebook = directory / 'sales.ipynb'
+        self.shown = Shown()
+        self.session = NotebookSession(
+            directory=directory, notebook=notebook, database=session_path(notebook), namespace={'model': model}
+        )
+        self.session.use(settle({**(options or {})}))
+
+    def ask(self, prompt: str, **options: Any) -> Outcome:
+        """Run a prompt to its end; the options are those of `request`."""
+        return run_blocking(lambda main: self.session.run(self.request(prompt, **options), self.side(main)))
+
+    def answer(self, answer: Answer) -> Outcome:
+        """Go on with the suspended run."""
+        return run_blocking(lambda main: self.session.resume(answer, self.side(main)))
+
+    def request(self, prompt: str, *, approve: ApprovalMode = 'auto', new: bool = False, **options: Any) -> RunRequest:
+        """What a cell asks for."""
+        given: dict[str, Any] = {'model_source': None, 'into': None, 'replay': None, 'record': None, **options}
+        return RunRequest(prompt=prompt, model='model', limits=RunLimits(approve=approve), new=new, **given)
+
+    def side(self, main: MainThread) -> CellSide:
+        """The cell's side of a run, where it is shown as `shown`."""
+        self.shown = Shown()
+        return CellSide(shell=None, main=main, view=self.shown, source=None, can_input=False, ready_timeout=0.1)
+
+    def call(self, coroutine: Any) -> Any:
+        """Run a coroutine of the session on the agent's thread."""
+        return AgentThread.get().call(coroutine)
+
+    def close(self) -> None:
+        """Close the store, as a kernel that ends does."""
+        self.call(self.session.close())
+
+
+@contextmanager
+def opened_cells(directory: Path, model: Model, options: Mapping[str, Any] | None = None) -> Iterator[Cells]:
+    """`Cells`, closed at the end."""
+    cells = Cells(directory, model, options)
     try:
-        yield session
+        yield cells
     finally:
-        await session.close()
-
-
-def request(prompt: str, *, approve: Any = 'auto', new: bool = False) -> RunRequest:
-    """What a `%%deep -m model` cell asks."""
-    limits = RunLimits(approve=approve, max_requests=None, timeout=None, budget=None)
-    return RunRequest(
-        prompt=prompt, model='model', model_source=None, limits=limits, new=new, into=None, replay=None, record=None
-    )
-
-
-def side() -> CellSide:
-    """A cell where nobody is."""
-
-    def nobody(job: object) -> None:
-        raise AssertionError('there is no main thread here')
-
-    return CellSide(
-        shell=SimpleNamespace(user_ns={}, user_ns_hidden={}),
-        main=MainThread(nobody, can_await=False),
-        view=_View(),
-        source=None,
-        can_input=False,
-        ready_timeout=0.1,
-    )
-
-
-async def ask(session: NotebookSession, *turns: Turn, prompt: str = 'Go.', **options: Any) -> tuple[Outcome, RunState]:
-    """Run a prompt that the turns answer; return how it ended and what the cell shows."""
-    session.namespace['model'] = script(*turns)
-    cell = side()
-    outcome = await session.run(request(prompt, **options), cell)
-    view = cell.view
-    assert isinstance(view, _View)
-    return outcome, view.state
-
-
-def tree(directory: Path) -> dict[str, bytes]:
-    """What all files hold, but for the session's own."""
-    files = (path for path in sorted(directory.rglob('*')) if path.is_file())
-    found = {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
-    return {path: data for path, data in found.items() if not path.startswith('.deep/')}
+        cells.close()

@@ -19,7 +19,7 @@ from deep_notebook.settling import settle
 from deep_notebook.store.rewinds import Rewinds
 from deep_notebook.views.panel_shapes import Timeline
 from harness.scripted import Call, call, prompts
-from harness.sessions import ask, opened, tree
+from harness.travel import ask, opened, tree
 
 pytestmark = pytest.mark.anyio
 

@@ -29,11 +29,15 @@ from deep_notebook.store import (
     session_path,
     summaries_of,
 )
+from deep_notebook.store import checkpoint_files as files_module
+from deep_notebook.store import checkpoint_graph as graph_module
 from deep_notebook.store import histories as histories_module
 from deep_notebook.store import session as session_module
 from harness.checkpoints import KINDS, LASTING, Kind, checkpoint, history, opened, step
 
 pytestmark = pytest.mark.anyio
+
+THAT_DUMP = (files_module, graph_module, histories_module)
 
 
 @pytest.fixture(params=KINDS)
@@ -266,6 +270,8 @@ async def test_a_message_is_kept_once_also_after_a_restart(kind: Kind, tmp_path:
     if kind == 'sqlite':
         path = session_path(tmp_path / 'sales.ipynb')
         assert (rows(path, 'messages'), rows(path, 'histories'), rows(path, 'checkpoints')) == (101, 101, 8)
+    elif kind == 'graph':
+        assert rows(tmp_path / '.deep' / 'graph.db', "graph_nodes WHERE node_type = 'message'") == 101
     else:
         assert len(list((tmp_path / 'checkpoints' / 'messages').iterdir())) == 101
 
@@ -282,8 +288,6 @@ async def test_the_conversation_and_its_checkpoints_share_their_messages(tmp_pat
 async def test_a_turn_costs_the_same_however_much_there_is(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from deep_notebook.store import checkpoint_files as files_module
-
     dumped: list[ModelMessage] = []
     real = histories_module.dump_message
 
@@ -291,8 +295,8 @@ async def test_a_turn_costs_the_same_however_much_there_is(
         dumped.append(message)
         return real(message)
 
-    monkeypatch.setattr(histories_module, 'dump_message', counted)
-    monkeypatch.setattr(files_module, 'dump_message', counted)
+    for module in THAT_DUMP:
+        monkeypatch.setattr(module, 'dump_message', counted)
     messages = history(40)
     with opened(kind, tmp_path) as store:
         await store.save(checkpoint('one', messages))
@@ -306,8 +310,6 @@ async def test_a_turn_costs_the_same_however_much_there_is(
 async def test_what_continues_from_a_loaded_checkpoint_is_not_read_anew(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from deep_notebook.store import checkpoint_files as files_module
-
     saved = checkpoint('here', history(40))
     with opened(kind, tmp_path) as store:
         await store.save(saved)
@@ -315,7 +317,7 @@ async def test_what_continues_from_a_loaded_checkpoint_is_not_read_anew(
         messages = [*(await fork_from_checkpoint(store, saved.id)), *step('new', 'n')]
         dumped: list[ModelMessage] = []
         real = histories_module.dump_message
-        for module in (histories_module, files_module):
+        for module in THAT_DUMP:
             monkeypatch.setattr(module, 'dump_message', lambda message: dumped.append(message) or real(message))
         await store.save(checkpoint('further', messages))
         assert len(dumped) == 3
