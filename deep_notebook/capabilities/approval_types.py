@@ -26,7 +26,11 @@ __all__ = [
     'PreviewFunction',
 ]
 
-ApprovalMode: TypeAlias = Literal['ask', 'auto', 'deny']
+ApprovalMode: TypeAlias = Literal['ask', 'review', 'auto', 'deny']
+"""What happens before a tool writes or executes.
+
+`review` lets happen what can be undone afterwards, and asks about the rest.
+"""
 
 PREVIEW = 'deep_notebook.preview'
 """Metadata key of a tool's `PreviewFunction`."""

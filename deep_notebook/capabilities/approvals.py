@@ -2,7 +2,8 @@
 
 `ApprovalGate` wraps the run's whole toolset. A call that needs a yes is deferred with an `ApprovalRequest` in its
 metadata, so that the question can be shown now or, when nobody is there to answer, stored with the suspended run and
-answered after a restart. The `Approver` is whoever can answer; with none, the policy does.
+answered after a restart. The `Approver` is whoever can answer; with none, the policy does. In the mode `review`, what
+the journal of a notebook can undo afterwards needs no yes.
 
 What was shown is sealed: the call executes only with exactly these arguments, only once, and only while what it would
 replace is still what was there when the person looked.
@@ -29,6 +30,8 @@ from pydantic_ai.tools import (
 )
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
+from ..errors import UsageError
+from ..workspaces.confinement import is_deep
 from .approval_seals import (
     Sealed,
     digests,
@@ -55,7 +58,7 @@ from .approval_types import (
     PreviewFunction,
 )
 from .events import ApprovalAskedEvent, ApprovalDecidedEvent
-from .tool_classes import ToolClass, tool_class
+from .tool_classes import ToolClass, is_undoable, tool_class
 
 __all__ = [
     'PREVIEW',
@@ -91,6 +94,10 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
     """Tools, by name, that need a yes, or none, whatever their class."""
     suspends: bool = field(default=True, kw_only=True)
     """Whether the run ends with what nobody can decide now; otherwise that is denied."""
+    attended: bool = field(default=True, kw_only=True)
+    """Whether a person can be asked during the run; where not, `review` denies what it would ask about."""
+    journalled: bool = field(default=False, kw_only=True)
+    """Whether a journal keeps what the run changes in the workspace, as in a notebook; `review` needs one."""
     remedy: str = field(default='%%deep --approve auto', kw_only=True)
     """What a person writes so that a denied call is allowed."""
     parent: ApprovalGate[Any] | None = field(default=None, kw_only=True, repr=False)
@@ -110,7 +117,16 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
         return None
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> ApprovalGate[AgentDepsT]:
-        """Return a copy for one run: no approval outlives it."""
+        """Return a copy for one run: no approval outlives it.
+
+        Raises:
+            UsageError: The mode is `review` and nothing keeps what the run changes.
+        """
+        if self.mode == 'review' and not self.journalled:
+            raise UsageError(
+                "The approval mode 'review' needs a notebook, where a journal keeps what every write replaced: take "
+                "'ask' or 'auto' here."
+            )
         gate = replace(self)
         if self.parent is not None:
             gate._rest = self.parent._rest
@@ -135,7 +151,7 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
             return await handler(args)
         except ApprovalRequired as required:
             sealed = sealed_in(required.metadata)
-            if sealed is not None and self.mode == 'ask':
+            if sealed is not None and self.mode != 'auto' and not self._denies:
                 await ctx.emit(ApprovalAskedEvent(request=sealed.request))
             raise
         finally:
@@ -147,7 +163,7 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
         """Answer the calls that wait for a yes, as far as that can be done now."""
         if not requests.approvals:
             return None
-        if self.mode == 'deny':
+        if self._denies:
             if isinstance(self.approver, HearsDenials):
                 for call in requests.approvals:
                     await self.approver.denied(replace(request_of(requests, call), asked_by=self.asked_by))
@@ -173,6 +189,14 @@ class ApprovalGate(AbstractCapability[AgentDepsT]):
         """Return whether a call of `tool` needs a yes."""
         named = (self.interrupt_on or {}).get(tool.name)
         return tool_class(tool) in self.classes if named is None else named
+
+    def may_be_undone(self, tool: ToolDefinition) -> bool:
+        """Return whether a call of `tool` may happen at once, since the person can undo it afterwards."""
+        return self.mode == 'review' and tool.name not in (self.interrupt_on or {}) and is_undoable(tool)
+
+    @property
+    def _denies(self) -> bool:
+        return self.mode == 'deny' or (self.mode == 'review' and not self.attended)
 
     def _denied(self, call: ToolCallPart) -> ToolDenied:
         return ToolDenied(
@@ -250,7 +274,7 @@ class _GatedToolset(WrapperToolset[AgentDepsT]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> Any:
-        if not self.gate.needs_yes(tool.tool_def):
+        if not self.gate.needs_yes(tool.tool_def) or await self._is_journalled(tool_args, ctx, tool):
             return await super().call_tool(name, tool_args, ctx, tool)
         if ctx.tool_call_approved and not is_asked_again(ctx.tool_call_metadata):
             sealed = sealed_in(ctx.tool_call_metadata)
@@ -265,6 +289,15 @@ class _GatedToolset(WrapperToolset[AgentDepsT]):
                 raise ApprovalRequired(metadata=to_metadata(sealed))
             await self.gate.earlier(sealed.request)
         return await super().call_tool(name, tool_args, ctx, tool)
+
+    async def _is_journalled(
+        self, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> bool:
+        """Return whether a call may happen at once: it can be undone, and is not about what no journal covers."""
+        if not self.gate.may_be_undone(tool.tool_def):
+            return False
+        path = (await preview_call(tool_args, ctx, tool)).path
+        return path is not None and not any(map(is_deep, path.split('/')))
 
     async def _check(
         self, sealed: Sealed, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]

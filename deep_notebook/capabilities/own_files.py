@@ -19,7 +19,7 @@ from .agent_paths import agent_path, is_agents_own
 from .approvals import PREVIEW, PreviewFunction
 from .filesystem.files import Files, run_workspace
 from .filesystem.places import Place, answering
-from .tool_classes import READ, WRITE
+from .tool_classes import READ, UNDOABLE
 from .tools import MethodTool
 
 __all__ = ['locate_own', 'writing_tool']
@@ -27,7 +27,7 @@ __all__ = ['locate_own', 'writing_tool']
 
 def writing_tool(function: Callable[..., Awaitable[Any]], *, directory: str, preview: PreviewFunction) -> Tool[Any]:
     """Return `function` as a tool that writes below `directory`; a workspace that is only read does not have it."""
-    tool_class = READ if is_agents_own(directory) else WRITE
+    tool_class = READ if is_agents_own(directory) else UNDOABLE
     return MethodTool(function, sequential=True, metadata={**tool_class, PREVIEW: preview}, prepare=_where_writable)
 
 

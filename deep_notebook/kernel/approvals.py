@@ -45,6 +45,11 @@ class ApprovalBroker:
         if person.source is not None:
             person.source.on_decision(self._clicks.take)
 
+    @property
+    def attended(self) -> bool:
+        """Whether there is a person to ask."""
+        return self._person.is_there
+
     async def decide(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """Return the person's decision on `request`, or `None` when no channel can bring one."""
         decision = await self._ask(request)

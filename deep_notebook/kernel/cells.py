@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from decimal import Decimal
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import DeepNotebookError, UsageError
 from ..store import session_path
+from ..views.panel_shapes import ChangeSet
 from ..views.text import printable
-from . import commands
+from . import commands, review_commands
 from .environment import find_notebook, front_end, kernel_of
 from .options import RunOptions
 from .prompt import prompt_of
@@ -123,6 +125,8 @@ class DeepCells:
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
+            review = AgentThread.get().start(self.session.review.after_interrupt())
+            self._show_changes(await asyncio.wrap_future(review.future))
             raise RunInterrupted from None
         self._hand_over(outcome)
 
@@ -131,16 +135,22 @@ class DeepCells:
         try:
             outcome = run_blocking(start)
         except KeyboardInterrupt:
+            self._show_changes(self.call(self.session.review.after_interrupt()))
             raise RunInterrupted from None
         self._hand_over(outcome)
 
     def _hand_over(self, outcome: Outcome) -> None:
+        self._show_changes(outcome.changes)
         if outcome.phase == 'stopped':
             raise RunInterrupted
         if outcome.phase == 'failed':
             _fail(outcome)
         if outcome.into is not None and outcome.phase == 'done':
             self.shell.user_ns[outcome.into] = outcome.output
+
+    def _show_changes(self, changes: ChangeSet | None) -> None:
+        if changes is not None:
+            review_commands.show_changes(self, changes)
 
     def _request(self, options: RunOptions, body: str) -> RunRequest:
         """Return the request with every option settled: the flag, else `%config`, else the environment."""

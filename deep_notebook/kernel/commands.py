@@ -15,7 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
-from . import agent_commands, travel_commands
+from . import agent_commands, review_commands, travel_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -185,6 +185,7 @@ def _told(command: Callable[[DeepCells, str], str]) -> Callable[[DeepCells, str]
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
     **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
     **travel_commands.COMMANDS,
+    **review_commands.COMMANDS,
     'cost': _cost,
     'help': _help,
     'model': _model,

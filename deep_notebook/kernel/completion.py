@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     'upload': 'give the agent a copy of a file: %deep upload FILE',
     'mcp': 'MCP servers for the agent: %deep mcp add NAME COMMAND, %deep mcp add NAME URL, load FILE, remove, tools',
     'memory': "show the agent's notes; %deep memory add TEXT, %deep memory edit",
+    'review': 'what a run changed, to keep or undo: %deep review [RUN], %deep review keep|undo [RUN] [PATH]',
     'approve': 'approve what a suspended run waits for, and go on',
     'deny': 'deny it, with a reason if you like, and go on',
     'resume': 'ask again what a suspended run waits for',

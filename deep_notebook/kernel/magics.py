@@ -46,7 +46,8 @@ class DeepMagics(Magics):
     )
     approve = CaselessStrEnum(
         ['', *APPROVE_MODES],
-        help='What happens before a write or a command: ask, auto or deny. Empty: ask where a person is, else deny.',
+        help='What happens before a write or a command: ask, review, auto or deny. Empty: ask where a person is, else '
+        'deny.',
     ).tag(config=True)
     max_requests = Integer(0, min=0, help="Requests to the model in one run. 0: the model's own limit.").tag(
         config=True
@@ -76,7 +77,7 @@ class DeepMagics(Magics):
     def _approve_default(self) -> str:
         value = _variable('approve').lower()
         if value not in ('', *APPROVE_MODES):
-            raise _bad_variable('approve', 'ask, auto or deny')
+            raise _bad_variable('approve', 'ask, review, auto or deny')
         return value
 
     @default('max_requests')

@@ -13,13 +13,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError, did_you_mean
 
+if TYPE_CHECKING:
+    from ..capabilities.approval_types import ApprovalMode
+
 __all__ = ['APPROVE_MODES', 'RunOptions', 'option_names', 'options_help', 'parse_options']
 
-APPROVE_MODES = ('ask', 'auto', 'deny')
+APPROVE_MODES: tuple[ApprovalMode, ...] = ('ask', 'review', 'auto', 'deny')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class RunOptions:
     prompt: str = ''
     """Words that stood on the `%%deep` line itself."""
     model: str | None = None
-    approve: Literal['ask', 'auto', 'deny'] | None = None
+    approve: ApprovalMode | None = None
     into: str | None = None
     new: bool = False
     max_requests: int | None = None
@@ -56,7 +59,7 @@ class _Option:
 
 def _approve(text: str) -> str:
     if text not in APPROVE_MODES:
-        raise UsageError(f'--approve takes ask, auto or deny, not {text!r}.{did_you_mean(text, APPROVE_MODES)}')
+        raise UsageError(f'--approve takes ask, review, auto or deny, not {text!r}.{did_you_mean(text, APPROVE_MODES)}')
     return text
 
 
@@ -101,9 +104,10 @@ _OPTIONS = (
     ),
     _Option(
         flags=('--approve', '-a'),
-        metavar='ask|auto|deny',
+        metavar='ask|review|auto|deny',
         convert=_approve,
-        help='Whether writes and commands ask you first (ask), just happen (auto), or are refused (deny).',
+        help='Whether writes and commands ask you first (ask), writes happen and are shown to you at the end, to keep '
+        'or undo (review), both just happen (auto), or are refused (deny).',
     ),
     _Option(
         flags=('--into', '-i'), metavar='VAR', convert=_variable, help='Put the answer into this variable as well.'

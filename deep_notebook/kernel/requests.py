@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from ..capabilities.approvals import ApprovalMode
+from ..capabilities.approvals import ApprovalMode, ApprovalRequest
+from ..errors import UsageError
 from ..store.runs import RunTerms
 from ..views import RunView
 from .person import DecisionSource
 from .runner import MainThread
 
-__all__ = ['Answer', 'CellSide', 'RunLimits', 'RunRequest', 'terms_of']
+__all__ = ['Answer', 'CellSide', 'RunLimits', 'RunRequest']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,14 @@ class RunRequest:
     replay: str | None
     record: str | None
 
+    @property
+    def terms(self) -> RunTerms:
+        """What still holds when the run is suspended and goes on later."""
+        limits = self.limits
+        return RunTerms(
+            into=self.into, max_requests=limits.max_requests, timeout=limits.timeout, approve=limits.approve
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
@@ -54,6 +63,19 @@ class Answer:
     verdict: Literal['approve', 'deny', 'ask']
     numbers: Sequence[int] = ()
     reason: str | None = None
+
+    def chosen(self, waiting: Sequence[ApprovalRequest]) -> list[ApprovalRequest]:
+        """Return which of the waiting calls the answer is for.
+
+        Raises:
+            UsageError: There is no call with one of the numbers.
+        """
+        if not self.numbers:
+            return list(waiting)
+        unknown = [number for number in self.numbers if not 1 <= number <= len(waiting)]
+        if unknown:
+            raise UsageError(f'There is no waiting call {unknown[0]}: `%deep status` lists 1 to {len(waiting)}.')
+        return [waiting[number - 1] for number in self.numbers]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +90,3 @@ class CellSide:
     can_input: bool
     ready_timeout: float
     """Seconds."""
-
-
-def terms_of(request: RunRequest) -> RunTerms:
-    """Return what still holds of a request when its run goes on after it was suspended."""
-    return RunTerms(into=request.into, max_requests=request.limits.max_requests, timeout=request.limits.timeout)

@@ -35,6 +35,7 @@ from ..capabilities.tool_classes import tool_class
 from ..errors import DeepNotebookError, RewindRequested, StoreError
 from ..store import SessionStore
 from ..views import RunView
+from ..views.panel_shapes import ChangeSet
 from ..views.run_state import (
     ModelInfo,
     NoticeGiven,
@@ -101,6 +102,8 @@ class Outcome:
     error: str | None = None
     """One line for the person."""
     exception: BaseException | None = None
+    changes: ChangeSet | None = None
+    """What it changed, if it ran in review mode and something is left to decide."""
 
 
 @dataclass(eq=False)

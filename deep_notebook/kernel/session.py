@@ -49,7 +49,8 @@ from .checkpointing import automatic_checkpoints
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
-from .requests import Answer, CellSide, RunLimits, RunRequest, terms_of
+from .requests import Answer, CellSide, RunLimits, RunRequest
+from .review import Reviewer
 from .run import Outcome, Run, RunInput, resumed
 from .time_travel import Traveller
 
@@ -83,6 +84,7 @@ class NotebookSession:
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
     deps: DeepAgentDeps = field(init=False)
+    review: Reviewer = field(init=False)
     journal: Journal | None = field(default=None, init=False)
     """What files held before the agent changed them, from the first use of the store on."""
     _workspace: KernelWorkspace = field(init=False)
@@ -99,6 +101,7 @@ class NotebookSession:
         self._workspace = KernelWorkspace(self.directory, notebook=self.notebook)
         self.deps = DeepAgentDeps(backend=self._workspace)
         self.travel = Traveller(self)
+        self.review = Reviewer(self)
 
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
@@ -191,11 +194,11 @@ class NotebookSession:
             given_up = await store.suspended_run()
             if given_up is not None:
                 await store.save_run(given_up.id, phase='stopped')
-            content = [request.prompt]
+            content = [*await self.review.news(), request.prompt]
             if history and not self._met:
                 content.insert(0, FRESH_KERNEL)
             self._met = True
-            budget, terms = request.limits.budget, terms_of(request)
+            budget, terms = request.limits.budget, request.terms
             number = await store.start_run(
                 prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
             )
@@ -226,7 +229,7 @@ class NotebookSession:
         async with self.one_run:
             record, waiting = await self.suspended()
             assert record.suspended is not None
-            chosen = _chosen(waiting, answer.numbers)
+            chosen = answer.chosen(waiting)
             who = self._answering(record.model, record.recording, resumed=True)
             store = await self.store()
             state = resumed(from_json(record.state or {}), model=who.model, at=time.time())
@@ -239,7 +242,7 @@ class NotebookSession:
                 raise
             budget = state.usage.budget
             limits = RunLimits(
-                approve='ask',
+                approve='review' if record.terms.approve == 'review' else 'ask',
                 max_requests=record.terms.max_requests,
                 timeout=record.terms.timeout,
                 budget=None if budget is None else Decimal(budget),
@@ -263,7 +266,7 @@ class NotebookSession:
                 await asyncio.to_thread(who.keep)
             except OSError as error:
                 raise UsageError(f'The run is kept, but its recording could not be written ({error}).') from error
-        return outcome
+        return replace(outcome, changes=await self.review.after(run.id))
 
     def _answering(
         self,
@@ -359,10 +362,12 @@ class NotebookSession:
             *automatic_checkpoints(self),
             RunPython(runner=KernelPython(cell.shell, cell.main, on_change=self.travel.note_variables)),
             ApprovalGate(
-                mode=limits.approve,
+                mode='ask' if limits.approve == 'review' and not who.ours else limits.approve,
                 approver=broker,
                 interrupt_on=self.settled['interrupt_on'],
                 asked_by=who.agent.name or 'main',
+                attended=broker.attended,
+                journalled=who.ours,
             ),
         ]
         return RunInput(
@@ -379,12 +384,3 @@ class NotebookSession:
             results=results,
             spent=spent,
         )
-
-
-def _chosen(waiting: Sequence[ApprovalRequest], numbers: Sequence[int]) -> list[ApprovalRequest]:
-    if not numbers:
-        return list(waiting)
-    unknown = [number for number in numbers if not 1 <= number <= len(waiting)]
-    if unknown:
-        raise UsageError(f'There is no waiting call {unknown[0]}: `%deep status` lists 1 to {len(waiting)}.')
-    return [waiting[number - 1] for number in numbers]

@@ -28,7 +28,7 @@ from .journal_files import FILE_LIMIT, contents_state, look
 from .journal_keeping import JournalCall, Keeping, acting
 from .journal_ledger import Ledger
 from .journal_restoring import Replacement, parts_of, plan_back, replace_all
-from .journal_tables import changes_in, gaps_in
+from .journal_tables import changes_in, gaps_in, runs_in
 from .journal_types import NOTHING, FileChangeRecord, FileState, Gap, PathPlan, Source
 from .session import SessionStore
 
@@ -82,6 +82,10 @@ class Journal:
                 lambda connection, line: changes_in(connection, line, after=after, until=until, run=run)
             )
         )
+
+    async def runs(self) -> list[int]:
+        """Return the runs in which the agent changed a file, the latest first."""
+        return await self._work(lambda: self._ledger.read(runs_in))
 
     async def gaps(self, *, after: int = 0, run: int | None = None) -> list[Gap]:
         """Return what could not be covered after the position `after`, oldest first; with `run`, only what is of it."""

@@ -29,6 +29,7 @@ __all__ = [
     'put_entries',
     'put_modes',
     'remove_calls',
+    'runs_in',
 ]
 
 JOURNAL_SCHEMA = (
@@ -213,6 +214,18 @@ def directories_in(
         {'line': line, 'after': after, 'until': until},
     )
     return [(os.fsdecode(path), before, after) for path, before, after in rows]
+
+
+def runs_in(connection: sqlite3.Connection, line: int) -> list[int]:
+    """Return the runs of a line in which the agent changed a file, the latest first."""
+    rows = connection.execute(
+        """
+        SELECT DISTINCT run FROM journal
+        WHERE line = ? AND kind = 'file' AND run IS NOT NULL AND source IN ('tool', 'scan') ORDER BY run DESC
+        """,
+        (line,),
+    )
+    return [run for (run,) in rows]
 
 
 def gaps_in(connection: sqlite3.Connection, line: int, *, after: int, run: int | None) -> list[Gap]:

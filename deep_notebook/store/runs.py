@@ -88,6 +88,8 @@ class RunTerms:
     max_requests: int | None = None
     timeout: float | None = None
     """Seconds of work."""
+    approve: Literal['ask', 'review', 'auto', 'deny'] = 'ask'
+    """What happens before a write or a command."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
 from .points import REWINDS_SCHEMA
+from .reviews import REVIEWS_SCHEMA
 from .runs import (
     END_NOT_KEPT,
     KERNEL_ENDED,
@@ -46,6 +47,7 @@ MIGRATIONS = (
     HISTORIES_SCHEMA,
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
+    REVIEWS_SCHEMA,
     REWINDS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""

@@ -100,7 +100,7 @@ def test_flag_beats_config_beats_environment(start_kernel: Callable[..., RealKer
 
 BAD = {
     'MODEL': ('nonsense', 'DEEP_NOTEBOOK_MODEL: There is no model or variable called'),
-    'APPROVE': ('maybe', "DEEP_NOTEBOOK_APPROVE is 'maybe'; it takes ask, auto or deny."),
+    'APPROVE': ('maybe', "DEEP_NOTEBOOK_APPROVE is 'maybe'; it takes ask, review, auto or deny."),
     'MAX_REQUESTS': ('1.5', "DEEP_NOTEBOOK_MAX_REQUESTS is '1.5'; it takes a whole number."),
     'TIMEOUT': ('-1', "DEEP_NOTEBOOK_TIMEOUT is '-1'; it takes a number of seconds."),
     'BUDGET': ('nan', "DEEP_NOTEBOOK_BUDGET is 'nan'; it takes an amount of US dollars."),

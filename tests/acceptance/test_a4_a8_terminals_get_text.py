@@ -33,7 +33,7 @@ def test_help_needs_no_jupyterlab(terminal: Terminal) -> None:
     terminal.run(SETUP[0])
 
     told = terminal.run('%deep help')
-    assert '--approve, -a ask|auto|deny' in told
+    assert '--approve, -a ask|review|auto|deny' in told
     assert 'draw a stored run again' in told
 
 

@@ -18,7 +18,7 @@ from pydantic_ai.workspaces import SupportsCommands, WorkspaceBackend
 
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
-from ..tool_classes import EXECUTE, READ, WRITE
+from ..tool_classes import EXECUTE, READ, UNDOABLE
 from ..tools import MethodTool
 from .changes import Change, plan_hashline_edit, plan_str_replace_edit, plan_write
 from .commands import DEFAULT_TIMEOUT, run_command
@@ -131,8 +131,8 @@ class Filesystem(AbstractCapability[AgentDepsT]):
             return FunctionToolset(reading, id=self.id)
         tools: list[Tool[AgentDepsT]] = [
             *reading,
-            _acting(self.write_file, {**WRITE, PREVIEW: self._preview_write}, _where_writable),
-            _acting(edit, {**WRITE, PREVIEW: preview}, _where_writable, name='edit_file'),
+            _acting(self.write_file, {**UNDOABLE, PREVIEW: self._preview_write}, _where_writable),
+            _acting(edit, {**UNDOABLE, PREVIEW: preview}, _where_writable, name='edit_file'),
             _acting(self.execute, {**EXECUTE, PREVIEW: _preview_execute}, self._where_commands_run),
         ]
         return FunctionToolset(tools, id=self.id)

@@ -32,7 +32,7 @@ _INSTRUCTIONS = (
     'needs.'
 )
 
-_MODES: tuple[ApprovalMode, ...] = ('auto', 'ask', 'deny')
+_MODES: tuple[ApprovalMode, ...] = ('auto', 'review', 'ask', 'deny')
 """From the least strict to the strictest."""
 
 _levels: ContextVar[int | None] = ContextVar('deep_notebook.subagent_levels', default=None)
