@@ -62,6 +62,9 @@ REWINDS_SCHEMA = (
 )
 """`before` and `after` are moments as JSON; `variable_changes.checkpoint` is the number of the latest point then."""
 
+_NAMED = 20
+"""Messages at the end of a history, one of which says what pydantic-ai calls the conversation, if any does."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
@@ -164,9 +167,21 @@ def metadata_of(moment: Moment) -> dict[str, Any]:
 
 def conversation_moment(connection: sqlite3.Connection, conversation: int) -> tuple[int, int]:
     """Return the node of the last message of `conversation` as it is stored, and the number of its messages."""
-    node = count = 0
+    node, count = connection.execute(
+        """
+        WITH RECURSIVE known (node, count) AS (
+            SELECT 0, 0
+            UNION ALL
+            SELECT histories.id, count + 1 FROM known
+                JOIN entries ON conversation = ? AND position = count
+                JOIN histories ON histories.parent = node AND histories.message = entries.message
+        )
+        SELECT node, count FROM known ORDER BY count DESC LIMIT 1
+        """,
+        (conversation,),
+    ).fetchone()
     for (message,) in connection.execute(
-        'SELECT message FROM entries WHERE conversation = ? ORDER BY position', (conversation,)
+        'SELECT message FROM entries WHERE conversation = ? AND position >= ? ORDER BY position', (conversation, count)
     ).fetchall():
         node, count = put_node(connection, node, message), count + 1
     return node, count
@@ -204,14 +219,15 @@ def _steps(connection: sqlite3.Connection, node: int) -> list[tuple[int, int]]:
 
 def _turn_and_name(connection: sqlite3.Connection, node: int) -> tuple[int, str | None]:
     """Return how many responses a history has, and what pydantic-ai calls the conversation."""
-    ids = json.dumps([message for _, message in _steps(connection, node)])
+    messages = [message for _, message in _steps(connection, node)]
     turn: int = connection.execute(
-        "SELECT count(*) FROM json_each(?) JOIN messages ON messages.id = value WHERE kind = 'response'", (ids,)
+        "SELECT count(*) FROM json_each(?) JOIN messages ON messages.id = value WHERE kind = 'response'",
+        (json.dumps(messages),),
     ).fetchone()[0]
     row = connection.execute(
         "SELECT json_extract(body, '$.conversation_id') AS name FROM json_each(?) JOIN messages ON messages.id = value"
         ' WHERE name IS NOT NULL ORDER BY key DESC LIMIT 1',
-        (ids,),
+        (json.dumps(messages[-_NAMED:]),),
     ).fetchone()
     return turn, None if row is None else row[0]
 
