@@ -34,7 +34,7 @@ format: $(READY) ## mend what ruff can mend
 bench: $(READY) ## measure what has to stay fast
 	@for script in tests/benchmarks/bench_*.py; do $(BIN)/python "$$script" || exit; done
 
-widget: ## rebuild the run view from its TypeScript (needs Node 20 or newer)
+widget: ## rebuild the run view and the panels from their TypeScript (needs Node 20 or newer)
 	cd $(FRONTEND) && npm ci && npm run build
 
 # What the targets above stand on.

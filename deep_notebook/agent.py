@@ -214,11 +214,13 @@ def _history(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     if spec.patch_tool_calls:
         yield PatchToolCalls()
     if spec.context_manager:
-        archive = settled['history_archive'] or settled['history_messages_path'] or ConversationArchives()
+        path = settled['history_messages_path']
+        archive = settled['history_archive'] or path or ConversationArchives()
         yield ContextManagerCapability(
             spec.context_manager_max_tokens,
             summarization_model=settled['summarization_model'],
             archive=archive,
+            messages_path=None if archive is path else path,
             on_context_update=settled['on_context_update'],
             on_before_compress=settled['on_before_compress'],
             on_after_compress=settled['on_after_compress'],
