@@ -185,7 +185,7 @@ def test_a_dark_theme_is_readable(notebook: NotebookPage, theme: str) -> None:
 def test_a_narrow_page_needs_no_sideways_scrolling(notebook: NotebookPage) -> None:
     notebook.command('application:toggle-left-area')
     panel(notebook, CHECKPOINTS).get_by_role('button', name='Go back to before the report').click()
-    notebook.page.set_viewport_size({'width': 520, 'height': 2200})
+    notebook.page.set_viewport_size({'width': 440, 'height': 2200})
     try:
         expect(panel(notebook, CHECKPOINTS).locator('.dn-asks')).to_be_visible()
         notebook.screenshot('panels-narrow')

@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import { act } from 'preact/test-utils';
 import { asked, changes, FakePanelModel, pages, search, timeline } from '../dev/panels';
 import panels from '../src/panels';
-import type { Panel } from '../src/panels/protocol';
+import type { Panel, ReviewFile } from '../src/panels/protocol';
 import { TIMES } from '../src/panels/store';
 
 const closing: (() => void)[] = [];
@@ -216,6 +216,20 @@ test('changes are kept or undone as a whole, by file, or by place', async () => 
     of('undo', 'logo.png', null),
     of('keep', null, null),
     of('undo', null, null),
+  ]);
+});
+
+test('what was undone can be put back, by place and by file', async () => {
+  const [file, logo] = changes.files as [ReviewFile, ReviewFile];
+  const hunks = file.hunks.map((hunk, index) => ({ ...hunk, state: index ? ('kept' as const) : ('undone' as const) }));
+  const { click, has, become, model } = await show({ ...changes, files: [{ ...file, state: 'mixed', hunks }, logo] });
+  assert.ok(!has('Keep all'));
+  await click('Put change 1 of config.yaml back');
+  await become(model.state);
+  await click('Put config.yaml back');
+  assert.deepEqual(model.actions, [
+    { kind: 'action', seq: 0, do: 'keep', path: 'config.yaml', hunk: 'h1' },
+    { kind: 'action', seq: 1, do: 'keep', path: 'config.yaml', hunk: null },
   ]);
 });
 

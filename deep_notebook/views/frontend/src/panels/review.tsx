@@ -112,19 +112,25 @@ interface AnswersProps {
   all?: boolean;
 }
 
-/** The buttons for what has not been answered, and for taking a "keep" back. */
+/** The buttons for what has not been answered, and for changing one's mind. */
 function Answers({ store, states, path, hunk, what = path, all = false }: AnswersProps) {
   const send = (verb: 'keep' | 'undo') => (event: MouseEvent) => {
     if (event.detail < 2) store.act({ do: verb, path: path ?? null, hunk: hunk ?? null });
   };
   const open = states.includes('open');
   const undoable = open || states.includes('kept');
+  const returnable = !open && !all && states.includes('undone');
   const kind = all || hunk === undefined ? 'plain' : 'quiet';
   return (
     <>
       {open && (
         <Button kind={kind} label={all ? undefined : `Keep ${what}`} onClick={send('keep')}>
           {all ? 'Keep all' : 'Keep'}
+        </Button>
+      )}
+      {returnable && (
+        <Button kind={kind} label={`Put ${what} back`} onClick={send('keep')}>
+          Put back
         </Button>
       )}
       {undoable && (
