@@ -13,6 +13,8 @@ from typing import Self, Unpack
 
 from pydantic_ai.messages import ModelMessage, repair_messages
 
+from deep_notebook.errors import StoreError
+
 from .branches import BRANCHES_SCHEMA, Lines
 from .database import Database
 from .histories import HISTORIES_SCHEMA
@@ -171,7 +173,7 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> tuple[list[Entry], bool]:
-            return load_entries(connection, self._conversation), self._suspended_run(connection) is not None
+            return self._load(connection), self._suspended_run(connection) is not None
 
         def committed(result: tuple[list[Entry], bool]) -> None:
             self._entries = result[0]
@@ -291,7 +293,7 @@ class SessionStore:
 
     async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
         def work(connection: sqlite3.Connection) -> list[Entry]:
-            known = load_entries(connection, self._conversation) if self._entries is None else self._entries
+            known = self._load(connection) if self._entries is None else self._entries
             entries = sync_entries(connection, self._conversation, known, present(known))
             note_compression(connection, known, entries)
             return entries
@@ -300,6 +302,16 @@ class SessionStore:
             self._entries = entries
 
         await self._database.run(work, committed=committed)
+
+    def _load(self, connection: sqlite3.Connection) -> list[Entry]:
+        try:
+            return load_entries(connection, self._conversation)
+        except ValueError as error:
+            # Such as one that another version of pydantic-ai wrote.
+            raise StoreError(
+                f'A message of this conversation in {self.path} cannot be read: `%deep reset` begins a new one, and '
+                'the old one stays there.'
+            ) from error
 
     def _suspended_run(self, connection: sqlite3.Connection) -> RunRecord | None:
         return find_run(connection, "conversation = ? AND phase = 'suspended' ORDER BY id DESC", self._conversation)
