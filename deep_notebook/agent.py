@@ -185,8 +185,9 @@ def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[A
         yield PlanCapability(spec.plans_dir)
     if spec.include_checkpoints:
         store = settled['checkpoint_store'] or InMemoryCheckpointStore()
-        yield CheckpointMiddleware(store, spec.checkpoint_frequency, spec.max_checkpoints)
-        yield CheckpointCapability(store)
+        annotate, foresee = settled['checkpoint_notes'], settled['checkpoint_foresight']
+        yield CheckpointMiddleware(store, spec.checkpoint_frequency, spec.max_checkpoints, annotate=annotate)
+        yield CheckpointCapability(store, annotate=annotate, foresee=foresee)
     if spec.web_search:
         yield WebSearchCapability()
     if spec.web_fetch:
@@ -213,11 +214,13 @@ def _history(settled: Settled) -> Iterator[AbstractCapability[Any]]:
     if spec.patch_tool_calls:
         yield PatchToolCalls()
     if spec.context_manager:
-        archive = settled['history_archive'] or settled['history_messages_path'] or ConversationArchives()
+        path = settled['history_messages_path']
+        archive = settled['history_archive'] or path or ConversationArchives()
         yield ContextManagerCapability(
             spec.context_manager_max_tokens,
             summarization_model=settled['summarization_model'],
             archive=archive,
+            messages_path=None if archive is path else path,
             on_context_update=settled['on_context_update'],
             on_before_compress=settled['on_before_compress'],
             on_after_compress=settled['on_after_compress'],

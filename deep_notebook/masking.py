@@ -106,6 +106,8 @@ def mask_secrets(text: str) -> str:
 def mask_value(value: JsonValue) -> JsonValue:
     """Return JSON with every string masked; a string under a secret-looking key is masked as a whole.
 
+    The data of pydantic-ai's binary content stays as it is.
+
     Args:
         value: Such as the arguments of a tool call: `{"password": "hunter2"}`.
     """
@@ -121,7 +123,9 @@ def _mask_json(value: JsonValue, key: str, pattern: re.Pattern[str] | None) -> J
             else _mask(value, pattern)
         )
     if isinstance(value, dict):
-        return {name: _mask_json(item, name, pattern) for name, item in value.items()}
+        # The base64 of a picture is no text, and is no picture any more with a mask in it.
+        kept = 'data' if value.get('kind') == 'binary' else None
+        return {name: item if name == kept else _mask_json(item, name, pattern) for name, item in value.items()}
     if isinstance(value, list):
         return [_mask_json(item, key, pattern) for item in value]
     return value

@@ -282,7 +282,7 @@ class DeepAgentOptions(TypedDict, total=False):
     ]
     history_archive: Annotated[
         HistoryArchive | ConversationArchives | None,
-        Doc('Where the whole history is kept and searched, instead of `history_messages_path`.'),
+        Doc('Where the whole history is kept and searched; `history_messages_path` is written too.'),
     ]
     on_cost_update: Annotated[OnCostUpdate | None, Doc('Called after each request with what was spent.')]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from pathlib import Path
@@ -99,6 +99,8 @@ class ContextManagerCapability(AbstractCapability[AgentDepsT]):
     on_context_update: OnContextUpdate | None = None
     on_before_compress: OnBeforeCompress | None = None
     on_after_compress: OnAfterCompress | None = None
+    messages_path: str | Path | None = None
+    """A `messages.json` that is written too, where the archive is something else."""
 
     id: str | None = field(default='context_manager', kw_only=True)
     description: str | None = field(default='Summarise old messages before the context overflows.', kw_only=True)
@@ -177,9 +179,11 @@ class ContextManagerCapability(AbstractCapability[AgentDepsT]):
 
     async def after_run(self, ctx: RunContext[AgentDepsT], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Add the history to the `messages.json`, if there is one."""
-        if isinstance(self.archive, MessageArchive):
+        for keeper in self._keepers(ctx):
+            if not isinstance(keeper, MessageArchive) or (keeper.path is None and keeper is not self.archive):
+                continue
             try:
-                await self.archive.keep(result.all_messages())
+                await keeper.keep(result.all_messages())
             except StoreError as error:
                 _LOG.warning('The history was not archived: %s', error)
         return result
@@ -202,8 +206,7 @@ class ContextManagerCapability(AbstractCapability[AgentDepsT]):
         await _call(self.on_before_compress, dropped, cut)
         request = self._request(request_context.model, window, focus, ctx.usage, ctx.usage_limits)
         try:
-            keeper = self._keeper(ctx)
-            if keeper is not None:
+            for keeper in self._keepers(ctx):
                 await keeper.keep(history)
             summary = await summarise(dropped, request)
         except (UsageLimitExceeded, RunControl):
@@ -259,11 +262,14 @@ class ContextManagerCapability(AbstractCapability[AgentDepsT]):
         smaller = min(window, chosen.context_window or window)
         return SummaryRequest(model=chosen, max_tokens=smaller, focus=focus, usage=usage, usage_limits=limits)
 
-    def _keeper(self, ctx: RunContext[AgentDepsT]) -> HistoryKeeper | None:
+    def _keepers(self, ctx: RunContext[AgentDepsT]) -> Iterator[HistoryKeeper]:
         if isinstance(self.archive, ConversationArchives):
-            return self.archive.of(ctx.conversation_id)
-        assert not isinstance(self.archive, (str, Path))
-        return self.archive
+            yield self.archive.of(ctx.conversation_id)
+        elif self.archive is not None:
+            assert not isinstance(self.archive, (str, Path))
+            yield self.archive
+        if self.messages_path is not None:
+            yield MessageArchive(self.messages_path)
 
     def _window(self, model: Model) -> int:
         known = model.context_window

@@ -38,13 +38,17 @@ from .filesystem.places import Place, answering, locate
 __all__ = [
     'DEFAULT_EVICTION_PATH',
     'DEFAULT_TOKEN_LIMIT',
+    'EVICTED',
     'MAX_KEPT_FILES',
     'NUM_CHARS_PER_TOKEN',
     'EvictionProcessor',
     'OnEviction',
     'evicted_path',
+    'evicted_sample',
 ]
 
+EVICTED = 'Tool result too large, saved to: '
+"""How what is left of a moved result begins; the path of the file follows."""
 NUM_CHARS_PER_TOKEN = 4
 """What a token is taken to be where nobody has counted."""
 DEFAULT_TOKEN_LIMIT = 20_000
@@ -61,15 +65,13 @@ OnEviction: TypeAlias = Callable[[str, str, int, int], Awaitable[None] | None]
 _READERS = frozenset({'read_file', 'grep'})
 """Tools whose result, when they look at an evicted file, is what was asked for."""
 _PLAIN_NAME = re.compile(r'[A-Za-z0-9_-]{1,80}')
-_FIRST_LINE = 'Tool result too large, saved to: '
+_SAMPLE_BEGINS = 'Preview (head/tail):\n'
 _TEMPLATE = (
-    _FIRST_LINE + '{file_path}\n'
+    EVICTED + '{file_path}\n'
     '\n'
     'Read the result using read_file with offset and limit parameters.\n'
     'Example: read_file(path="{file_path}", offset=0, limit=100)\n'
-    '\n'
-    'Preview (head/tail):\n'
-    '{content_sample}'
+    '\n' + _SAMPLE_BEGINS + '{content_sample}'
 )
 _GONE = '\n\nThis file is gone. If you need the result, run the tool again.'
 
@@ -78,10 +80,18 @@ _LOG = logging.getLogger(__name__)
 
 def evicted_path(content: object) -> str | None:
     """Return the path of the file that the result with this `content` was moved to, or `None` if it was not moved."""
+    preview = _preview_in(content)
+    return None if preview is None else preview[len(EVICTED) :].partition('\n')[0]
+
+
+def evicted_sample(content: object) -> str:
+    """Return how the result with this `content`, which was moved to a file, begins and ends."""
+    return (_preview_in(content) or '').partition(_SAMPLE_BEGINS)[2]
+
+
+def _preview_in(content: object) -> str | None:
     first = content[0] if isinstance(content, list) and content else content
-    if not isinstance(first, str) or not first.startswith(_FIRST_LINE):
-        return None
-    return first[len(_FIRST_LINE) :].partition('\n')[0]
+    return first if isinstance(first, str) and first.startswith(EVICTED) else None
 
 
 @dataclass

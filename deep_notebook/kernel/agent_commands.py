@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .cells import DeepCells
     from .session import NotebookSession
 
-__all__ = ['COMMANDS']
+__all__ = ['COMMANDS', 'path_given']
 
 
 def _spec(cells: DeepCells, rest: str) -> str:
@@ -34,12 +34,12 @@ def _spec(cells: DeepCells, rest: str) -> str:
         case '--save':
             if not file.strip():
                 raise UsageError('%deep spec --save takes the name of a file, such as agent.yaml.')
-            write_spec(_path(session, file), _present(cells))
+            write_spec(path_given(session, file), _present(cells))
             return f'The options are kept in {file.strip()}.'
         case '--default':
             session.use(settle({}))
             return 'Every option is as it is by default.'
-    settled = read_spec(_path(session, rest))
+    settled = read_spec(path_given(session, rest))
     session.use(settled)
     if settled.spec.model is None:
         return f'From now on the agent of this notebook is as {rest} says.'
@@ -62,7 +62,7 @@ def _present(cells: DeepCells) -> DeepAgentSpec:
 def _upload(cells: DeepCells, rest: str) -> str:
     if not rest:
         raise UsageError('%deep upload takes the name of a file, such as %deep upload ~/Downloads/sales.csv.')
-    source = _path(cells.session, rest)
+    source = path_given(cells.session, rest)
     try:
         content = source.read_bytes()
     except OSError as error:
@@ -108,7 +108,7 @@ COMMANDS: dict[str, Callable[[DeepCells, str], str]] = {
 }
 
 
-def _path(session: NotebookSession, text: str) -> Path:
+def path_given(session: NotebookSession, text: str) -> Path:
     """Return the file that is meant: quotes may stand around it, `{name}` is the text of a variable, `~` is home, and
     the rest starts at the notebook.
     """

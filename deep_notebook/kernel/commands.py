@@ -15,7 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
-from . import agent_commands, review_commands
+from . import agent_commands, branch_commands, history_commands, review_commands, travel_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -77,6 +77,8 @@ def _status(cells: DeepCells, rest: str) -> None:
     store = cells.call(session.store())
     if store.notice is not None:
         _print(store.notice)
+    if (branches := branch_commands.branch_status(cells)) is not None:
+        _print(branches)
     try:
         _, waiting = cells.call(session.suspended())
     except UsageError:
@@ -163,7 +165,7 @@ def _help(cells: DeepCells, rest: str) -> None:
         _print(f'  {flags}\n      {help}')
     _print('%deep COMMAND:')
     for name, help in SUBCOMMANDS.items():
-        _print(f'  {name:<8} {help}')
+        _print(f'  {name:<11} {help}')
     _print('Settings with help: %config DeepMagics')
 
 
@@ -178,12 +180,23 @@ def _one_word(command: str, rest: str) -> str:
     return words[0] if words else ''
 
 
-def _told(command: Callable[[DeepCells, str], str]) -> Callable[[DeepCells, str], None]:
-    return lambda cells, rest: _print(command(cells, rest))
+def _told(command: Callable[[DeepCells, str], str | None]) -> Callable[[DeepCells, str], None]:
+    """Return `command` with what it answers printed, if that is text and not already shown."""
 
+    def told(cells: DeepCells, rest: str) -> None:
+        text = command(cells, rest)
+        if text is not None:
+            _print(text)
+
+    return told
+
+
+_PLAIN = {**agent_commands.COMMANDS, **branch_commands.COMMANDS, **history_commands.COMMANDS}
+"""Those that answer with a text."""
 
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
-    **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
+    **{name: _told(command) for name, command in _PLAIN.items()},
+    **travel_commands.COMMANDS,
     **review_commands.COMMANDS,
     'cost': _cost,
     'help': _help,

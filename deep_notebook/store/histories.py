@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelMessage
 
 from .messages import UTF8_BODY, dump_message, load_messages, message_digest, put_message
 
-__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history']
+__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history', 'put_node']
 
 HISTORIES_SCHEMA = (
     """
@@ -97,7 +97,7 @@ def put_history(connection: sqlite3.Connection, recent: Iterable[History], messa
             nodes.append(known.nodes[place])
         else:
             stored = put_message(connection, digest, message.kind, body)
-            nodes.append(_put_node(connection, nodes[-1] if nodes else 0, stored))
+            nodes.append(put_node(connection, nodes[-1] if nodes else 0, stored))
     return History(list(messages), nodes, digest)
 
 
@@ -148,7 +148,8 @@ def load_histories(
     return histories
 
 
-def _put_node(connection: sqlite3.Connection, parent: int, message: int) -> int:
+def put_node(connection: sqlite3.Connection, parent: int, message: int) -> int:
+    """Return the node of `message` (its row id) after the node `parent`, stored unless it is there."""
     cursor = connection.execute(
         'INSERT INTO histories (parent, message) VALUES (?, ?) ON CONFLICT (parent, message) DO NOTHING',
         (parent, message),

@@ -120,7 +120,7 @@ class Journal:
                 names those for which that could not be done.
         """
         steps = [
-            Replacement(path=plan.path, now=plan.now, target=plan.target, directories=plan.directories)
+            Replacement(path=plan.path, now=plan.now, target=plan.target, removes=plan.removes, makes=plan.makes)
             for plan in plans
         ]
         return await self._work(lambda: self._replace(steps, source=source))

@@ -82,7 +82,7 @@ class Keeping:
             entries: list[Entry] = []
             contents: dict[str, bytes] = {}
             if not is_kept_out(parts):
-                old = look(tree, parts)
+                old = look(tree, parts, limit=FILE_LIMIT)
                 after = contents_state(data, mode=old.state.mode)
                 entries += _made(missing_directories(tree, parts[:-1]))
                 entries.append(_file(parts, old, after, contents))

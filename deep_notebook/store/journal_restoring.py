@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from ..errors import StoreError, UsageError
 from ..workspaces.confinement import ConfinedDirectory, Parts
-from .journal_files import FILE_LIMIT, Seen, is_kept_out, look, matches, missing_directories, put
+from .journal_files import Seen, is_kept_out, look, matches, missing_directories, put
 from .journal_keeping import Keeping
 from .journal_ledger import Ledger
 from .journal_tables import Entry, changes_in, directories_in, put_entries
@@ -33,8 +33,10 @@ class Replacement:
     now: FileState
     """What has to be there, or nothing is done."""
     target: FileState
-    directories: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
     """Directories that go if they are empty then."""
+    makes: tuple[str, ...] = ()
+    """Directories that come back."""
 
 
 def parts_of(path: str) -> Parts:
@@ -72,40 +74,66 @@ def plan_back(
     for path, before, _ in directories:
         first.setdefault(path, before)
     made = {path for path, before in first.items() if before is None}
-    plans = (_plan(tree, path, history, made, untouched) for path, history in sorted(by_path.items()))
-    return [plan for plan in plans if plan is not None]
+    removed = first.keys() - made
+    planning = _Planning(tree, untouched, made, removed)
+    plans = [plan for path, history in sorted(by_path.items()) if (plan := planning.plan(path, history)) is not None]
+    deleted = {plan.path for plan in plans if plan.action == 'delete'}
+    return [replace(plan, possible=False) if _is_blocked(tree, plan, deleted) else plan for plan in plans]
 
 
-def _plan(
-    tree: ConfinedDirectory, path: str, history: Sequence[FileChangeRecord], made: set[str], untouched: Collection[str]
-) -> PathPlan | None:
-    target, left = history[0].before, history[-1].after
-    try:
-        seen = look(tree, tuple(path.split('/')))
-    except OSError:
-        seen = Seen(_ELSEWHERE)
-    if matches(seen, target):
-        return None
-    between = any(not same(one.after, other.before) for one, other in pairwise(history))
-    deletes = target.digest is None
-    return PathPlan(
-        path=path,
-        action='delete' if deletes else 'create' if seen.info is None else 'edit',
-        now=seen.state,
-        target=target,
-        left=left,
-        yours=between or not matches(seen, left),
-        possible=target.kept and (seen.state.kept or seen.is_directory) and path not in untouched,
-        directories=_made_for(path, made) if deletes else (),
-    )
+@dataclass(frozen=True)
+class _Planning:
+    tree: ConfinedDirectory
+    untouched: Collection[str]
+    made: Collection[str]
+    removed: Collection[str]
+
+    def plan(self, path: str, history: Sequence[FileChangeRecord]) -> PathPlan | None:
+        target, left = history[0].before, history[-1].after
+        try:
+            seen = look(self.tree, tuple(path.split('/')))
+        except OSError:
+            seen = Seen(_ELSEWHERE)
+        if matches(seen, target) or (seen.is_directory and target.digest is None):
+            return None
+        between = any(not same(one.after, other.before) for one, other in pairwise(history))
+        return PathPlan(
+            path=path,
+            action='delete' if target.digest is None else 'create' if seen.info is None else 'edit',
+            now=seen.state,
+            target=target,
+            left=left,
+            yours=between or not (matches(seen, left) or (seen.is_directory and path in self.made)),
+            possible=target.kept and (seen.state.kept or seen.is_directory) and path not in self.untouched,
+            removes=_around(path, self.made),
+            makes=_around(path, self.removed),
+        )
 
 
-def _made_for(path: str, made: set[str]) -> tuple[str, ...]:
-    """Return the directories above `path` that were made, and those below them."""
+def _around(path: str, directories: Collection[str]) -> tuple[str, ...]:
+    """Return the outermost of `directories` that `path` is, or is in, and those below it."""
     names = path.split('/')
-    above = ['/'.join(names[:length]) for length in range(1, len(names))]
-    top = next((directory for directory in above if directory in made), None)
-    return () if top is None else tuple(sorted(each for each in made if each == top or each.startswith(f'{top}/')))
+    above = ['/'.join(names[: length + 1]) for length in range(len(names))]
+    top = next((directory for directory in above if directory in directories), None)
+    if top is None:
+        return ()
+    return tuple(sorted(each for each in directories if each == top or each.startswith(f'{top}/')))
+
+
+def _is_blocked(tree: ConfinedDirectory, plan: PathPlan, deleted: Collection[str]) -> bool:
+    """Return whether something that stays is in the way: a file where a directory has to be, or the reverse."""
+    if plan.action == 'delete':
+        return False
+    parts = tuple(plan.path.split('/'))
+    for length in range(1, len(parts)):
+        above = tree.absolute(parts[:length])
+        if os.path.lexists(above) and not os.path.isdir(above) and '/'.join(parts[:length]) not in deleted:
+            return True
+    there = tree.absolute(parts)
+    for above, _, files in os.walk(there) if not os.path.islink(there) else ():
+        if any(os.path.relpath(os.path.join(above, name), tree.root) not in deleted for name in files):
+            return True
+    return False
 
 
 def replace_all(
@@ -178,11 +206,15 @@ class _Replacing:
         deletes = [step for step in steps if step.target.digest is None]
         for step in deletes:
             self._step(step)
-        emptied = {directory for step in deletes for directory in step.directories}
+        emptied = {directory for step in steps for directory in step.removes}
         for directory in sorted(emptied, key=lambda path: path.count('/'), reverse=True):
             self._remove_if_empty(parts_of(directory))
         for step in steps[len(deletes) :]:
             self._step(step)
+        for directory in sorted({directory for step in steps for directory in step.makes}):
+            for missing in missing_directories(self._tree, parts_of(directory)):
+                with suppress(OSError):
+                    self._make(missing)
 
     def undo(self) -> list[Replacement]:
         """Put back what was there, and return the steps where that failed."""
@@ -252,7 +284,7 @@ def _check(tree: ConfinedDirectory, step: Replacement, unchanged: str) -> Seen:
     if not same(seen.state, step.now) and not (step.now.digest == 'directory' and seen.info is None):
         raise UsageError(f'{step.path} has changed meanwhile.')
     if not seen.state.kept and not seen.is_directory:
-        raise UsageError(f'{step.path} could not be brought back: the journal keeps files up to {FILE_LIMIT} bytes.')
+        raise UsageError(f'What {step.path} holds now could not be kept, so it was left alone.')
     return seen
 
 
@@ -261,8 +293,8 @@ def _modes_of_removed(connection: sqlite3.Connection, line: int) -> dict[str, in
 
 
 def _failed(error: Exception, path: str, stuck: Sequence[Replacement]) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    what = f'{path}: {reason.rstrip(".")}.' if path and path not in reason else reason
+    reason = (isinstance(error, OSError) and error.strerror) or str(error)
+    what = reason if isinstance(error, UsageError) else f'{path}: {reason.rstrip(".")}.'
     if not stuck:
         return f'{what} All files are as they were before.'
     names = ', '.join(step.path for step in stuck)

@@ -67,7 +67,7 @@ class Baseline:
     files: dict[str, Known] = field(default_factory=dict)
     directories: dict[str, int] = field(default_factory=dict)
     """Their modes."""
-    walked: Walk = field(default_factory=lambda: Walk(stopped='entries'))
+    walked: Walk = field(default_factory=Walk)
     """How far the look came; nothing is known before the first."""
 
 
@@ -86,8 +86,12 @@ class Scan:
 
 def known(info: os.stat_result, state: FileState) -> Known:
     """Return how a file that was read just now is known."""
-    key = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_mode)
-    return Known(key, state, sure=max(info.st_mtime_ns, info.st_ctime_ns) < time.time_ns() - RACY_NS)
+    return Known(key_of(info), state, sure=max(info.st_mtime_ns, info.st_ctime_ns) < time.time_ns() - RACY_NS)
+
+
+def key_of(info: os.stat_result) -> _Key:
+    """Return what is different when a file has changed, unless that was within one tick of the clock."""
+    return info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_mode
 
 
 def scan(before: Baseline, tree: ConfinedDirectory, *, skip: frozenset[str], save: Save, since: int) -> Scan:
@@ -138,7 +142,7 @@ class _Comparison:
         found: list[tuple[bool, int, str, os.stat_result]] = []
         for path, info in self.walked.files.items():
             old = self.files.get(path)
-            unchanged = old is not None and old.key == known(info, NOTHING).key
+            unchanged = old is not None and old.key == key_of(info)
             if old is not None and unchanged and is_unread(old.state):
                 if self._fits(info):
                     found.append((True, info.st_size, path, info))
@@ -152,7 +156,7 @@ class _Comparison:
     def _look(self, path: str, info: os.stat_result) -> None:
         old = self.files.get(path)
         late = time.monotonic() > self.deadline
-        if old is not None and late and old.key == known(info, NOTHING).key:
+        if old is not None and late and old.key == key_of(info):
             self.scan.stopped = self.scan.stopped or (None if is_unread(old.state) else 'time')
             return
         read = not late and (old is not None or self._fits(info))
@@ -191,18 +195,16 @@ class _Comparison:
             self.scan.unkept.append(path)
 
     def _gone(self, path: str) -> None:
-        after = NOTHING
-        if (directory := self.walked.directories.get(path)) is not None or not self.walked.covers(path):
+        if path not in self.walked.directories and not self.walked.covers(path):
             try:
                 seen = look(self.tree, tuple(path.split('/')), limit=-1)
             except OSError:
                 return
-            if directory is None and seen.info is not None:
+            if seen.info is not None and not seen.is_directory:
                 return
-            after = seen.state
         old = self.files.pop(path)
         self.room += old.size
-        self._changed(path, old.state, after)
+        self._changed(path, old.state, NOTHING)
 
     def _keep(self, state: FileState, data: bytes) -> None:
         assert state.digest is not None
@@ -214,7 +216,7 @@ class _Comparison:
     def _directories(self) -> None:
         now = {path: info.st_mode & 0o7777 for path, info in self.walked.directories.items()}
         for path in self.before.directories.keys() - now.keys():
-            if self.walked.covers(path) and path not in self.walked.closed:
+            if self.walked.covers(path):
                 self._directory(path, before=self.before.directories[path])
             else:
                 now[path] = self.before.directories[path]

@@ -80,5 +80,7 @@ class PathPlan:
     """Whether somebody else changed it, too: since the agent did, or between two changes of the agent."""
     possible: bool
     """Whether it can be done: the target's contents are kept, and those of now can be."""
-    directories: tuple[str, ...] = ()
-    """Directories that the agent made: those that are empty once this file is deleted go, too."""
+    removes: tuple[str, ...] = ()
+    """Directories that the agent made, and that go if they are empty then."""
+    makes: tuple[str, ...] = ()
+    """Directories that the agent removed, and that come back."""

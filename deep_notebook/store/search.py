@@ -8,14 +8,23 @@ It is brought up to date before a search, a batch at a time, so that nothing els
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from .search_text import Query, parse_query, spaced, window
 
-__all__ = ['SEARCH_SCHEMA', 'SEARCH_TOOL', 'HistoryArchive', 'SearchHit', 'index_some', 'part_ids', 'search_index']
+__all__ = [
+    'SEARCH_SCHEMA',
+    'SEARCH_TOOL',
+    'HistoryArchive',
+    'SearchHit',
+    'WholeResult',
+    'index_some',
+    'part_ids',
+    'search_index',
+]
 
 SEARCH_TOOL = 'search_conversation_history'
 """The tool that searches; its own calls and results are not found."""
@@ -43,11 +52,14 @@ SEARCH_SCHEMA = (
 """`search_parts` says what the rows of `search_words` are: the parts of messages, in the order of their time."""
 
 _BATCH = 200
-"""Messages that are indexed in one transaction."""
+_BATCH_CHARS = 2_000_000
+"""Messages, and about how many characters, that are indexed in one transaction."""
 _CANDIDATES = 200
 """Of all that match, the newest are ranked: for a frequent word ranking all of 20,000 takes 80 ms instead of 2."""
 _MAX_TEXT = 200_000
 """Characters of one part that are indexed."""
+_MAX_WHOLE = 2_000_000
+"""Characters that are indexed of a result that lies in a file."""
 _LINE = 300
 """Characters of one line that are shown."""
 _SHOWN = {'system-prompt': 200, 'tool-call': 200}
@@ -89,7 +101,8 @@ class SearchHit:
     message: int
     """The number of the message in the archive, in the order of time."""
     speaker: str
-    """Whose words they are: `User`, `Assistant`, `System`, `Tool [name]` or `Tool Call [name]`."""
+    """Whose words they are: `User`, `Assistant`, `System`, `Tool [name]` or `Tool Call [name]`; of a result that was
+    too large for the history also the file that it is in: `Tool [name] in PATH`."""
     snippet: str
     """The line, or the part of it around the first match."""
     matches: Sequence[tuple[int, int]]
@@ -102,6 +115,10 @@ class SearchHit:
     """The run in which it was said, if that is known."""
     created: float | None = field(default=None, compare=False)
     """When it was stored, in Unix seconds, if that is known."""
+
+
+WholeResult: TypeAlias = Callable[[str], tuple[str, str] | None]
+"""Returns the path and the whole text of a result of which the history has a preview, or `None` for any other."""
 
 
 class HistoryArchive(Protocol):
@@ -118,21 +135,27 @@ class HistoryArchive(Protocol):
         ...
 
 
-def index_some(connection: sqlite3.Connection) -> bool:
+def index_some(connection: sqlite3.Connection, *, whole: WholeResult | None = None) -> bool:
     """Index the next messages that are not indexed and return whether there may be more.
 
     Args:
         connection: In a transaction.
+        whole: Finds the text of results that lie in files.
     """
-    done = connection.execute('SELECT message FROM search_progress').fetchone()[0]
+    at = connection.execute('SELECT message FROM search_progress').fetchone()[0]
     last = connection.execute(
-        'SELECT max(id), count(*) FROM (SELECT id FROM messages WHERE id > ? ORDER BY id LIMIT ?)', (done, _BATCH)
+        'SELECT max(id), count(*) FROM (SELECT id FROM messages WHERE id > ? ORDER BY id LIMIT ?)', (at, _BATCH)
     ).fetchone()
     if last[1] == 0:
         return False
+    done, more, chars = last[0], bool(last[1] == _BATCH), 0
     for message, part, kind, tool, moment, text in connection.execute(
-        _PARTS_OF_MESSAGES.format(condition='BETWEEN ? AND ?'), (done + 1, last[0])
+        _PARTS_OF_MESSAGES.format(condition='BETWEEN ? AND ?'), (at + 1, done)
     ):
+        if chars > _BATCH_CHARS and message > at:
+            done, more = at, True
+            break
+        at = message
         if not text or tool == SEARCH_TOOL:
             continue
         shown = text[: _SHOWN.get(kind, _SHOWN_ELSE)]
@@ -142,9 +165,13 @@ def index_some(connection: sqlite3.Connection) -> bool:
             (_key(kind, tool, moment, text), message, part, kind, tool, shown),
         )
         if cursor.rowcount:
-            connection.execute('INSERT INTO search_words (rowid, text) VALUES (?, ?)', (cursor.lastrowid, spaced(text)))
-    connection.execute('UPDATE search_progress SET message = ?', (last[0],))
-    return bool(last[1] == _BATCH)
+            _, words = _in_file(kind, text, whole) or (None, text)
+            chars += len(words)
+            connection.execute(
+                'INSERT INTO search_words (rowid, text) VALUES (?, ?)', (cursor.lastrowid, spaced(words))
+            )
+    connection.execute('UPDATE search_progress SET message = ?', (done,))
+    return more
 
 
 def part_ids(connection: sqlite3.Connection, messages: Iterable[int]) -> set[int]:
@@ -159,7 +186,13 @@ def part_ids(connection: sqlite3.Connection, messages: Iterable[int]) -> set[int
 
 
 def search_index(
-    connection: sqlite3.Connection, text: str, *, limit: int, context: int, without: Collection[int] = ()
+    connection: sqlite3.Connection,
+    text: str,
+    *,
+    limit: int,
+    context: int,
+    without: Collection[int] = (),
+    whole: WholeResult | None = None,
 ) -> list[SearchHit]:
     """Return what matches in the index, the best first.
 
@@ -169,11 +202,12 @@ def search_index(
         limit: The most hits.
         context: Lines to show before and after each.
         without: Ids of parts that are not wanted.
+        whole: Finds the text of results that lie in files.
     """
     query = parse_query(text)
     if query is None:
         return []
-    return [_hit(connection, id, query, context, without) for id in _ranked(connection, query, limit, without)]
+    return [_hit(connection, id, query, context, without, whole) for id in _ranked(connection, query, limit, without)]
 
 
 def _ranked(connection: sqlite3.Connection, query: Query, limit: int, without: Collection[int]) -> list[int]:
@@ -194,7 +228,14 @@ def _ranked(connection: sqlite3.Connection, query: Query, limit: int, without: C
     return list(ids)[:limit]
 
 
-def _hit(connection: sqlite3.Connection, id: int, query: Query, context: int, without: Collection[int]) -> SearchHit:
+def _hit(
+    connection: sqlite3.Connection,
+    id: int,
+    query: Query,
+    context: int,
+    without: Collection[int],
+    whole: WholeResult | None,
+) -> SearchHit:
     found = connection.execute(
         'SELECT id, message, part, kind, tool, shown FROM search_parts WHERE id BETWEEN ? AND ? ORDER BY id',
         (id - context, id + context),
@@ -202,22 +243,30 @@ def _hit(connection: sqlite3.Connection, id: int, query: Query, context: int, wi
     rows = [row for row in found if row[0] not in without]
     at = next(index for index, row in enumerate(rows) if row[0] == id)
     _, message, part, kind, tool, shown = rows[at]
-    lines = _whole(connection, message, part, kind, shown).splitlines() or ['']
+    text = _whole(connection, message, part, kind, shown)
+    file, text = _in_file(kind, text, whole) or (None, text)
+    lines = text.splitlines() or ['']
     best = query.best_line(lines)
     snippet, matches = window(lines[best], query.ranges(lines[best]), _LINE)
-    own = _formatted(message, kind, tool, lines)
+    own = _formatted(message, kind, tool, lines[: best + 1 + context])
     before = [*_shown(rows[:at]), *own[:best]]
     after = own[best + 1 : best + 1 + context]
     if len(after) < context:
         after += _shown(rows[at + 1 :])
     return SearchHit(
         message=message,
-        speaker=_speaker(kind, tool),
+        speaker=_speaker(kind, tool) + (f' in {file}' if file else ''),
         snippet=snippet,
         matches=tuple(matches),
         before=tuple(map(_cut, before[max(len(before) - context, 0) :])),
         after=tuple(map(_cut, after[:context])),
     )
+
+
+def _in_file(kind: str, text: str, whole: WholeResult | None) -> tuple[str, str] | None:
+    """Return the path and the text of a result that lies in a file, or `None`."""
+    found = whole(text) if whole is not None and kind == 'tool-return' else None
+    return None if found is None else (found[0], found[1][:_MAX_WHOLE])
 
 
 def _whole(connection: sqlite3.Connection, message: int, part: int, kind: str, shown: str) -> str:

@@ -30,7 +30,9 @@ _MAX_CHARS = 1000
 _MAX_WORDS = 24
 """How much of a query counts."""
 _MAX_MATCHES = 1000
-"""Matches of a word in one text that are looked at for its best line."""
+"""Matches of a word in one text that are looked at."""
+_PIECE = re.compile(r'.{1,20000}(?=\s|\Z)|.{1,20000}', re.DOTALL)
+"""What is translated at once: other threads wait as long, a millisecond or two."""
 
 
 class _Indexed(dict[int, str]):
@@ -65,11 +67,13 @@ _INDEXED, _FOLDED = _Indexed(), _Folded()
 
 def spaced(text: str) -> str:
     """Return `text` as the index takes it."""
-    return text if text.isascii() else unicodedata.normalize('NFKC', text).translate(_INDEXED)
+    if text.isascii():
+        return text
+    return ''.join(unicodedata.normalize('NFKC', piece).translate(_INDEXED) for piece in _PIECE.findall(text))
 
 
 def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_FOLDED)
+    return text.lower() if text.isascii() else ''.join(piece.translate(_FOLDED) for piece in _PIECE.findall(text))
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ class Query:
     def ranges(self, text: str) -> list[tuple[int, int]]:
         """Return where the words are in `text`, in order and without overlaps."""
         folded = _folded(text)
-        found = sorted({match.span() for pattern in self._patterns for match in pattern.finditer(folded)})
+        matches = (match for pattern in self._patterns for match in islice(pattern.finditer(folded), _MAX_MATCHES))
+        found = sorted({match.span() for match in matches})
         ranges: list[tuple[int, int]] = []
         for start, end in found:
             if ranges and start <= ranges[-1][1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,14 @@ from typing import Self, Unpack
 
 from pydantic_ai.messages import ModelMessage, repair_messages
 
+from deep_notebook.errors import StoreError
+
+from .branches import BRANCHES_SCHEMA, Lines
 from .database import Database
 from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
+from .points import REWINDS_SCHEMA
 from .reviews import REVIEWS_SCHEMA
 from .runs import (
     END_NOT_KEPT,
@@ -34,7 +39,17 @@ from .runs import (
     stop_dead_runs,
     update_run,
 )
-from .search import SEARCH_SCHEMA, SearchHit, index_some, part_ids, search_index
+from .search import SEARCH_SCHEMA, SearchHit, WholeResult, index_some, part_ids, search_index
+from .transcripts import (
+    COMPRESSIONS_SCHEMA,
+    ConversationRecord,
+    ToolResult,
+    find_conversations,
+    find_results,
+    load_transcript,
+    note_compression,
+    run_at,
+)
 
 __all__ = ['MIGRATIONS', 'SessionStore', 'session_path']
 
@@ -47,6 +62,9 @@ MIGRATIONS = (
     SEARCH_SCHEMA,
     JOURNAL_SCHEMA,
     REVIEWS_SCHEMA,
+    COMPRESSIONS_SCHEMA,
+    BRANCHES_SCHEMA,
+    REWINDS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 
@@ -66,22 +84,30 @@ class SessionStore:
     conversation; runs may be saved from anywhere.
 
     When another kernel holds the file, this one continues on a branch: a conversation of its own that begins
-    with what the other held at that moment.
+    with what the other held at that moment. It goes on with that branch when it restarts.
 
     Every method raises `StoreError` when SQLite cannot do what is asked (disk full, file damaged); what was
     stored before stays as it was.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> None:
+        self._whole = whole
         self._database = Database(path, MIGRATIONS, prepare=self._find_conversation)
+        self.lines = Lines(self._database, kernel or uuid.uuid4().hex)
+        """The conversation's lines: the main one and the branches."""
         self._conversation = 0
         self._entries: list[Entry] | None = None
-        self._branch_notice: str | None = None
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Return the store in the file `path`; nothing is read or created before it is used."""
-        return cls(path)
+    def open(cls, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> Self:
+        """Return the store in the file `path`; nothing is read or created before it is used.
+
+        Args:
+            path: The file.
+            kernel: An id that the kernel keeps when it restarts; without one, it has no branch to come back to.
+            whole: Finds the text of results that lie in files, to search it.
+        """
+        return cls(path, kernel=kernel, whole=whole)
 
     @property
     def path(self) -> Path:
@@ -101,27 +127,44 @@ class SessionStore:
     @property
     def notice(self) -> str | None:
         """One line for the person when the session is not kept as usual; known once the store was used."""
-        return self._database.notice or self._branch_notice
+        return self._database.notice or self.lines.notice
 
     async def conversation(self) -> int:
         """Return the id of the current conversation, which is created if there is none."""
         return await self._database.run(lambda connection: self._conversation)
 
-    async def new_conversation(self) -> int:
-        """End the current conversation, which stays in the file, and return the id of a new one."""
+    async def new_conversation(self, begin: Callable[[sqlite3.Connection, int], object] | None = None) -> int:
+        """End the current conversation, which stays in the file, and return the id of a new one.
+
+        Args:
+            begin: Called in the same transaction with the id of the new one, to write what it begins with.
+        """
 
         def work(connection: sqlite3.Connection) -> int:
             branch_of = connection.execute(
                 'SELECT branch_of FROM conversations WHERE id = ?', (self._conversation,)
             ).fetchone()[0]
             connection.execute('UPDATE conversations SET ended = ? WHERE id = ?', (time.time(), self._conversation))
-            return _create_conversation(connection, branch_of=branch_of)
+            new = self.lines.create(connection, branch_of=branch_of)
+            if begin is not None:
+                begin(connection, new)
+            return new
 
         def committed(conversation: int) -> None:
             self._conversation = conversation
-            self._entries = []
+            self._entries = None
 
         return await self._database.run(work, committed=committed)
+
+    async def move(self, work: Callable[[sqlite3.Connection, int], None]) -> None:
+        """Let `work` change what the current conversation, given by its id, holds; it is on the disk then."""
+
+        def committed(result: None) -> None:
+            self._entries = None
+
+        await self._database.run(
+            lambda connection: work(connection, self._conversation), committed=committed, durable=True
+        )
 
     async def history(self) -> list[ModelMessage]:
         """Return the messages of the current conversation, made valid for a model.
@@ -130,7 +173,7 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> tuple[list[Entry], bool]:
-            return load_entries(connection, self._conversation), self._suspended_run(connection) is not None
+            return self._load(connection), self._suspended_run(connection) is not None
 
         def committed(result: tuple[list[Entry], bool]) -> None:
             self._entries = result[0]
@@ -170,10 +213,10 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> list[SearchHit] | None:
-            if index_some(connection):
+            if index_some(connection, whole=self._whole):
                 return None
             without = part_ids(connection, self._messages_of_running(connection))
-            hits = search_index(connection, query, limit=limit, context=context, without=without)
+            hits = search_index(connection, query, limit=limit, context=context, without=without, whole=self._whole)
             return [_dated(connection, hit) for hit in hits]
 
         # A batch at a time: what else the store has to do gets its turn.
@@ -187,6 +230,7 @@ class SessionStore:
         """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
 
         def work(connection: sqlite3.Connection) -> int:
+            self.lines.look_for_left(connection)
             # One that still goes on is a run whose end could not be stored.
             stop_dead_runs(connection, END_NOT_KEPT, conversation=self._conversation)
             return insert_run(
@@ -213,9 +257,23 @@ class SessionStore:
             lambda connection: find_run(connection, 'true ORDER BY conversation = ? DESC, id DESC', self._conversation)
         )
 
-    async def runs(self) -> list[RunRecord]:
-        """Return the runs of the current conversation, oldest first."""
-        return await self._database.run(lambda connection: find_runs(connection, self._conversation))
+    async def runs(self, conversation: int | None = None) -> list[RunRecord]:
+        """Return the runs of a conversation, by default the current one, oldest first."""
+        return await self._database.run(
+            lambda connection: find_runs(connection, self._conversation if conversation is None else conversation)
+        )
+
+    async def conversations(self) -> list[ConversationRecord]:
+        """Return all conversations of the notebook, branches too, oldest first."""
+        return await self._database.run(find_conversations)
+
+    async def transcript(self, conversation: int) -> list[ModelMessage]:
+        """Return what was said in a conversation from its beginning; each summary stands where it was made."""
+        return await self._database.run(lambda connection: load_transcript(connection, conversation))
+
+    async def results(self, beginning: str) -> list[ToolResult]:
+        """Return the results of tools, of all conversations, whose text begins with `beginning`, oldest first."""
+        return await self._database.run(lambda connection: find_results(connection, beginning))
 
     async def suspended_run(self) -> RunRecord | None:
         """Return the run of the current conversation that waits for answers, or `None`."""
@@ -235,13 +293,25 @@ class SessionStore:
 
     async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
         def work(connection: sqlite3.Connection) -> list[Entry]:
-            known = load_entries(connection, self._conversation) if self._entries is None else self._entries
-            return sync_entries(connection, self._conversation, known, present(known))
+            known = self._load(connection) if self._entries is None else self._entries
+            entries = sync_entries(connection, self._conversation, known, present(known))
+            note_compression(connection, known, entries)
+            return entries
 
         def committed(entries: list[Entry]) -> None:
             self._entries = entries
 
         await self._database.run(work, committed=committed)
+
+    def _load(self, connection: sqlite3.Connection) -> list[Entry]:
+        try:
+            return load_entries(connection, self._conversation)
+        except ValueError as error:
+            # Such as one that another version of pydantic-ai wrote.
+            raise StoreError(
+                f'A message of this conversation in {self.path} cannot be read: `%deep reset` begins a new one, and '
+                'the old one stays there.'
+            ) from error
 
     def _suspended_run(self, connection: sqlite3.Connection) -> RunRecord | None:
         return find_run(connection, "conversation = ? AND phase = 'suspended' ORDER BY id DESC", self._conversation)
@@ -260,37 +330,17 @@ class SessionStore:
         return [message for (message,) in rows]
 
     def _find_conversation(self, connection: sqlite3.Connection) -> None:
-        row = connection.execute(
-            'SELECT id FROM conversations WHERE ended IS NULL AND branch_of IS NULL ORDER BY id DESC LIMIT 1'
-        ).fetchone()
-        origin = row[0] if row is not None else _create_conversation(connection)
-        if self._database.owner:
-            stop_dead_runs(connection, KERNEL_ENDED)
-            self._conversation = origin
-            return
-        self._branch_notice = (
-            'This notebook is open in another kernel: this one continues on its own branch of the conversation.'
-        )
-        self._conversation = _create_conversation(connection, branch_of=origin)
-        connection.execute(
-            'INSERT INTO entries (conversation, position, message)'
-            ' SELECT ?, position, message FROM entries WHERE conversation = ?',
-            (self._conversation, origin),
-        )
-
-
-def _create_conversation(connection: sqlite3.Connection, *, branch_of: int | None = None) -> int:
-    cursor = connection.execute(
-        'INSERT INTO conversations (created, branch_of) VALUES (?, ?)', (time.time(), branch_of)
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+        self._conversation, branched = self.lines.begin(connection)
+        if branched:
+            connection.execute(
+                'INSERT INTO entries (conversation, position, message) SELECT id, position, message'
+                ' FROM conversations JOIN entries ON conversation = branch_of WHERE id = ?',
+                (self._conversation,),
+            )
+        stop_dead_runs(connection, KERNEL_ENDED, conversation=None if self._database.owner else self._conversation)
 
 
 def _dated(connection: sqlite3.Connection, hit: SearchHit) -> SearchHit:
     """Return `hit` with its time and its run: the one that was in progress when the message was stored."""
     created = connection.execute('SELECT created FROM messages WHERE id = ?', (hit.message,)).fetchone()[0]
-    run = connection.execute(
-        'SELECT max(id) FROM runs WHERE started <= :at AND (ended IS NULL OR ended >= :at)', {'at': created}
-    ).fetchone()[0]
-    return replace(hit, run=run, created=created)
+    return replace(hit, run=run_at(connection, created), created=created)

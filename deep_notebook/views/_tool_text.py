@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, BinaryContent, LoadCapabilityReturnPart
 from pydantic_core import to_json
 
+from deep_notebook.capabilities.eviction import evicted_path, evicted_sample
 from deep_notebook.masking import is_secret_name, mask_secrets
 
 from .run_shape import Image
@@ -127,10 +128,15 @@ def result_text(part: BaseToolReturnPart) -> tuple[str, bool]:
     if isinstance(part, LoadCapabilityReturnPart):
         return mask_and_clip(part.content.get('message', ''), RESULT_LIMIT)
     text = part.model_response_str(wrap_if_error=False)
+    path = evicted_path(part.content)
+    if path is not None:
+        how = f'%deep evicted {path.rpartition("/")[2]}'
+        text = f'Too large for the conversation. The whole is in {path}: {how}\n\n{evicted_sample(part.content)}'
     hidden = [file for file in part.files if not _is_shown(file)]
     if hidden:
         text = '\n'.join([*filter(None, [text]), *(f'[{_describe(file)}, not shown]' for file in hidden)])
-    return mask_and_clip(text, RESULT_LIMIT)
+    text, clipped = mask_and_clip(text, RESULT_LIMIT)
+    return text, clipped or path is not None
 
 
 def result_images(contents: Iterable[object]) -> tuple[Image, ...]:

@@ -44,14 +44,20 @@ class Walk:
     files: dict[str, os.stat_result] = field(default_factory=dict)
     """All that is no directory, links themselves."""
     directories: dict[str, os.stat_result] = field(default_factory=dict)
-    closed: set[str] = field(default_factory=set)
-    """Directories that may not be listed."""
+    listed: set[str] = field(default_factory=set)
+    """Directories whose entries were all looked at; the root is `''`."""
     stopped: Literal['entries', 'time'] | None = None
     """Which limit was reached, if one was."""
 
     def covers(self, path: str) -> bool:
         """Return whether `path` would have been found if it were there."""
-        return self.stopped is None and not any(path.startswith(f'{directory}/') for directory in self.closed)
+        while path:
+            path = posixpath.dirname(path)
+            if path in self.listed:
+                return True
+            if path in self.directories:
+                return False
+        return False
 
 
 def walk(tree: ConfinedDirectory, *, limit: int, deadline: float, skip: Collection[str] = ()) -> Walk:
@@ -76,6 +82,7 @@ def walk(tree: ConfinedDirectory, *, limit: int, deadline: float, skip: Collecti
             with tree.directory(parts, listing=True) as fd, os.scandir(fd) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
                 if parts and any(entry.name == _ENVIRONMENT for entry in entries):
+                    found.directories.pop(above, None)
                     continue
                 for entry in entries:
                     path = posixpath.join(above, entry.name)
@@ -92,8 +99,7 @@ def walk(tree: ConfinedDirectory, *, limit: int, deadline: float, skip: Collecti
                         elif entry.name.casefold() not in NOT_ENTERED:
                             found.directories[path] = info
                             waiting.append((*parts, entry.name))
-        except (FileNotFoundError, NotADirectoryError):
+                found.listed.add(above)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
-        except PermissionError:
-            found.closed.add(above)
     return found

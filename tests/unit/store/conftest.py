@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from deep_notebook.store import SessionStore, session_path
+from harness.journal import Agent
 
 
 @pytest.fixture
@@ -17,3 +18,8 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[SessionStore]:
     with SessionStore.open(path) as store:
         yield store
+
+
+@pytest.fixture
+def agent(tmp_path: Path, store: SessionStore) -> Agent:
+    return Agent(tmp_path, store)

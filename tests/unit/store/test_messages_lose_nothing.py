@@ -100,6 +100,15 @@ def test_what_says_nothing_is_not_stored() -> None:
     assert load_messages(body.encode() for body in bodies) == [call, result]
 
 
+def test_what_a_tool_is_stays_known() -> None:
+    call = ToolCallPart('search_tools', {'queries': ['a']}, 'call', tool_kind='tool-search')
+    same(ModelResponse(parts=[call]))
+    same(
+        ModelRequest(parts=[ToolReturnPart('search_tools', {'discovered_tools': []}, 'call', tool_kind='tool-search')])
+    )
+    same(ModelRequest(parts=[ToolReturnPart('own', 'seen', 'call', tool_kind='own')]))
+
+
 def test_each_keeps_its_place() -> None:
     looked: list[ModelMessage] = [
         ModelRequest(parts=[UserPromptPart(['Look.', ImageUrl('https://localhost/a')])]),
