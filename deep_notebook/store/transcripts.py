@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 )
 
 from .histories import put_history
-from .messages import Entry, load_messages
+from .messages import UTF8_BODY, Entry, load_messages
 
 __all__ = [
     'COMPRESSIONS_SCHEMA',
@@ -137,7 +137,7 @@ def load_transcript(connection: sqlite3.Connection, conversation: int) -> list[M
     ids = _unfolded(connection, [id for (id,) in rows])
     found = dict(
         connection.execute(
-            'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(ids),)
+            f'SELECT id, {UTF8_BODY} FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(ids),)
         ).fetchall()
     )
     told: list[ModelMessage] = []
