@@ -34,8 +34,8 @@ ANSWERS: Answers = {
     'How long is every day': [
         [call('run_python', code=DAYS)],
         _solstice,
-        'The shortest is **day 355**, 21 December, with 8.98 hours of daylight; the longest are **days 172 and 173**, 21 '
-        'and 22 June, with 15.02.',
+        'The shortest is **day 355**, 21 December, with 8.98 hours of daylight; the longest are **days 172 and 173**, '
+        '21 and 22 June, with 15.02.',
     ],
     'Which sources does': [
         [call('read_file', path=DATA)],
