@@ -20,7 +20,7 @@ lab: $(READY) ## open JupyterLab on the notebooks
 	@$(BIN)/jupyter lab --ip=127.0.0.1 $$(test "$$(id -u)" != 0 || echo --allow-root) $(NOTEBOOKS)
 
 test: $(READY) kernels browser model ## run every check and every test (ARGS="tests/unit -k name" narrows it)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile $(ARGS)
 
 lint: $(READY) ## check style and types
 	@$(BIN)/ruff check
@@ -34,7 +34,7 @@ format: $(READY) ## mend what ruff can mend
 bench: $(READY) ## measure what has to stay fast
 	@for script in tests/benchmarks/bench_*.py; do $(BIN)/python "$$script" || exit; done
 
-widget: ## rebuild the run view from its TypeScript (needs Node 20 or newer)
+widget: ## rebuild the run view and the panels from their TypeScript (needs Node 20 or newer)
 	cd $(FRONTEND) && npm ci && npm run build
 
 # What the targets above stand on.

@@ -63,6 +63,7 @@ class DeepCells:
                 notebook=notebook,
                 database=self._database(directory, notebook),
                 namespace=self.shell.user_ns,
+                kernel=self._connection(),
             )
         return self._session
 
@@ -70,9 +71,12 @@ class DeepCells:
         """Return where the conversation is kept: by notebook, else by kernel, else by directory."""
         if notebook is not None:
             return session_path(notebook)
-        kernel = kernel_of(self.shell)
-        connection = getattr(getattr(kernel, 'parent', None), 'abs_connection_file', 'terminal')
-        return directory / '.deep' / Path(connection).stem / 'session.db'
+        return directory / '.deep' / (self._connection() or 'terminal') / 'session.db'
+
+    def _connection(self) -> str | None:
+        """Return the name of the kernel's connection, which stays when it restarts; a terminal has none."""
+        file = getattr(getattr(kernel_of(self.shell), 'parent', None), 'abs_connection_file', None)
+        return None if file is None else Path(file).stem
 
     @property
     def shows_html(self) -> bool:

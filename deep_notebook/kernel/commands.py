@@ -15,7 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
-from . import agent_commands, history_commands, review_commands
+from . import agent_commands, branch_commands, history_commands, review_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -77,6 +77,8 @@ def _status(cells: DeepCells, rest: str) -> None:
     store = cells.call(session.store())
     if store.notice is not None:
         _print(store.notice)
+    if (branches := branch_commands.branch_status(cells)) is not None:
+        _print(branches)
     try:
         _, waiting = cells.call(session.suspended())
     except UsageError:
@@ -189,9 +191,11 @@ def _told(command: Callable[[DeepCells, str], str | None]) -> Callable[[DeepCell
     return told
 
 
+_PLAIN = {**agent_commands.COMMANDS, **branch_commands.COMMANDS, **history_commands.COMMANDS}
+"""Those that answer with a text."""
+
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
-    **{name: _told(command) for name, command in agent_commands.COMMANDS.items()},
-    **{name: _told(command) for name, command in history_commands.COMMANDS.items()},
+    **{name: _told(command) for name, command in _PLAIN.items()},
     **review_commands.COMMANDS,
     'cost': _cost,
     'help': _help,

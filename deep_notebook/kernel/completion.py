@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     'approve': 'approve what a suspended run waits for, and go on',
     'deny': 'deny it, with a reason if you like, and go on',
     'resume': 'ask again what a suspended run waits for',
+    'branch': 'the branches of a notebook that was open in several kernels; %deep branch NUMBER or main goes on there',
     'search': 'find words in everything that was ever said in this notebook: %deep search WORDS',
     'evicted': 'list the results that were too large for the conversation; %deep evicted ID shows one',
     'compact': 'put a summary in the place of the older conversation: %deep compact [what matters most]',

@@ -72,12 +72,14 @@ class NotebookSession:
         notebook: The running notebook, if there is one.
         database: Where the conversation is kept.
         namespace: The user's variables, in which a model or an agent may be.
+        kernel: An id that the kernel keeps when it restarts, if it has one.
     """
 
     directory: Path
     notebook: Path | None
     database: Path
     namespace: dict[str, Any]
+    kernel: str | None = None
     settled: Settled = field(default_factory=lambda: settle({}))
     """The options of the agent, as a spec file has them."""
     mcp_servers: dict[str, McpServer] = field(default_factory=dict, init=False)
@@ -102,7 +104,8 @@ class NotebookSession:
     async def store(self) -> SessionStore:
         """Return the session's store, opened on first use."""
         if self._store is None:
-            self._store = SessionStore.open(self.database, whole=EvictedFiles(self.directory).whole)
+            whole = EvictedFiles(self.directory).whole
+            self._store = SessionStore.open(self.database, kernel=self.kernel, whole=whole)
             self._checkpoints = SqliteCheckpointStore(self._store)
             self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()
@@ -113,10 +116,13 @@ class NotebookSession:
         return self._store
 
     async def close(self) -> None:
-        """Close the store; what was said stays in it."""
+        """Close the store; what was said stays in it, and is read anew when it is next needed."""
         if self._store is not None:
             self._store.close()
             self._store = None
+            self.deps.todos.clear()
+            self.deps.read_digests.clear()
+            self._met = False
 
     async def reset(self) -> None:
         """Start a new conversation; the old one stays in the store."""

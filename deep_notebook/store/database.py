@@ -20,7 +20,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -211,15 +211,29 @@ class Database:
 
     def _take_lock(self) -> None:
         # A lock of the process, which a forked child does not inherit, released by the system when the process dies.
-        if self._lock is not None:
-            return
-        self._lock = os.open(self.path.with_suffix('.lock'), os.O_RDWR | os.O_CREAT, 0o600)
+        if self._lock is None:
+            self._lock = os.open(self.path.with_suffix('.lock'), os.O_RDWR | os.O_CREAT, 0o600)
+        self.owner = self.claim(0)
+
+    def claim(self, part: int) -> bool:
+        """Take a part of the lock, on the database's thread; return whether no other process has it.
+
+        Part 0 is the ownership of the file, what the others are is for its users to say.
+        """
+        if self._lock is None:
+            return True
         try:
-            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, part)
         except OSError as error:
-            self._release_lock()
             # A file system without locks (ENOLCK, ENOTSUP) cannot tell; then there is one owner too many.
-            self.owner = error.errno not in _HELD_ELSEWHERE
+            return error.errno not in _HELD_ELSEWHERE
+        return True
+
+    def release(self, part: int) -> None:
+        """Let other processes take a part of the lock, on the database's thread."""
+        if self._lock is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._lock, fcntl.LOCK_UN, 1, part)
 
     def _release_lock(self) -> None:
         if self._lock is not None:

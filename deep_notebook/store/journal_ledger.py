@@ -83,7 +83,7 @@ class Ledger:
             return self._line
 
         def work(connection: sqlite3.Connection) -> tuple[int, int]:
-            line = 0 if self._store.database.owner else self._store.current_conversation
+            line = self._store.lines.journal(connection)
             dead = connection.execute(
                 'SELECT id, run, call, tool FROM journal_calls WHERE line = ? ORDER BY id', (line,)
             ).fetchall()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Self, Unpack
 
 from pydantic_ai.messages import ModelMessage, repair_messages
 
+from .branches import BRANCHES_SCHEMA, Lines
 from .database import Database
 from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
@@ -58,6 +60,7 @@ MIGRATIONS = (
     JOURNAL_SCHEMA,
     REVIEWS_SCHEMA,
     COMPRESSIONS_SCHEMA,
+    BRANCHES_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 
@@ -77,28 +80,30 @@ class SessionStore:
     conversation; runs may be saved from anywhere.
 
     When another kernel holds the file, this one continues on a branch: a conversation of its own that begins
-    with what the other held at that moment.
+    with what the other held at that moment. It goes on with that branch when it restarts.
 
     Every method raises `StoreError` when SQLite cannot do what is asked (disk full, file damaged); what was
     stored before stays as it was.
     """
 
-    def __init__(self, path: Path, *, whole: WholeResult | None = None) -> None:
+    def __init__(self, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> None:
         self._whole = whole
         self._database = Database(path, MIGRATIONS, prepare=self._find_conversation)
+        self.lines = Lines(self._database, kernel or uuid.uuid4().hex)
+        """The conversation's lines: the main one and the branches."""
         self._conversation = 0
         self._entries: list[Entry] | None = None
-        self._branch_notice: str | None = None
 
     @classmethod
-    def open(cls, path: Path, *, whole: WholeResult | None = None) -> Self:
+    def open(cls, path: Path, *, kernel: str | None = None, whole: WholeResult | None = None) -> Self:
         """Return the store in the file `path`; nothing is read or created before it is used.
 
         Args:
             path: The file.
+            kernel: An id that the kernel keeps when it restarts; without one, it has no branch to come back to.
             whole: Finds the text of results that lie in files, to search it.
         """
-        return cls(path, whole=whole)
+        return cls(path, kernel=kernel, whole=whole)
 
     @property
     def path(self) -> Path:
@@ -118,7 +123,7 @@ class SessionStore:
     @property
     def notice(self) -> str | None:
         """One line for the person when the session is not kept as usual; known once the store was used."""
-        return self._database.notice or self._branch_notice
+        return self._database.notice or self.lines.notice
 
     async def conversation(self) -> int:
         """Return the id of the current conversation, which is created if there is none."""
@@ -132,7 +137,7 @@ class SessionStore:
                 'SELECT branch_of FROM conversations WHERE id = ?', (self._conversation,)
             ).fetchone()[0]
             connection.execute('UPDATE conversations SET ended = ? WHERE id = ?', (time.time(), self._conversation))
-            return _create_conversation(connection, branch_of=branch_of)
+            return self.lines.create(connection, branch_of=branch_of)
 
         def committed(conversation: int) -> None:
             self._conversation = conversation
@@ -204,6 +209,7 @@ class SessionStore:
         """Store a run that starts now, in the phase `starting`, and return its id, which counts from 1."""
 
         def work(connection: sqlite3.Connection) -> int:
+            self.lines.look_for_left(connection)
             # One that still goes on is a run whose end could not be stored.
             stop_dead_runs(connection, END_NOT_KEPT, conversation=self._conversation)
             return insert_run(
@@ -293,31 +299,14 @@ class SessionStore:
         return [message for (message,) in rows]
 
     def _find_conversation(self, connection: sqlite3.Connection) -> None:
-        row = connection.execute(
-            'SELECT id FROM conversations WHERE ended IS NULL AND branch_of IS NULL ORDER BY id DESC LIMIT 1'
-        ).fetchone()
-        origin = row[0] if row is not None else _create_conversation(connection)
-        if self._database.owner:
-            stop_dead_runs(connection, KERNEL_ENDED)
-            self._conversation = origin
-            return
-        self._branch_notice = (
-            'This notebook is open in another kernel: this one continues on its own branch of the conversation.'
-        )
-        self._conversation = _create_conversation(connection, branch_of=origin)
-        connection.execute(
-            'INSERT INTO entries (conversation, position, message)'
-            ' SELECT ?, position, message FROM entries WHERE conversation = ?',
-            (self._conversation, origin),
-        )
-
-
-def _create_conversation(connection: sqlite3.Connection, *, branch_of: int | None = None) -> int:
-    cursor = connection.execute(
-        'INSERT INTO conversations (created, branch_of) VALUES (?, ?)', (time.time(), branch_of)
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+        self._conversation, branched = self.lines.begin(connection)
+        if branched:
+            connection.execute(
+                'INSERT INTO entries (conversation, position, message) SELECT id, position, message'
+                ' FROM conversations JOIN entries ON conversation = branch_of WHERE id = ?',
+                (self._conversation,),
+            )
+        stop_dead_runs(connection, KERNEL_ENDED, conversation=None if self._database.owner else self._conversation)
 
 
 def _dated(connection: sqlite3.Connection, hit: SearchHit) -> SearchHit:

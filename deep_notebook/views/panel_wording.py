@@ -7,7 +7,9 @@ import time
 from .panel_shapes import ChangeSet, Hit, Pages, PlannedFile, ReviewFile, RewindQuestion, Search, TimelinePoint
 
 __all__ = [
+    'HOW_TO_GO_BACK',
     'NOTHING_CHANGED',
+    'NOTHING_SEARCHED',
     'NO_CHECKPOINTS',
     'counted_words',
     'going_back_words',
@@ -24,7 +26,9 @@ __all__ = [
 ]
 
 NO_CHECKPOINTS = 'There are no checkpoints yet. `%deep checkpoint LABEL` makes one.'
+HOW_TO_GO_BACK = '`%deep rewind LABEL` goes back to one of them.'
 NOTHING_CHANGED = 'No file was changed.'
+NOTHING_SEARCHED = 'Nothing was searched for yet.'
 
 _PLANNED = {'edit': 'goes back to what it held', 'create': 'comes back', 'delete': 'is removed'}
 _DID = {'edit': '', 'create': 'new', 'delete': 'deleted'}

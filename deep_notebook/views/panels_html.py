@@ -23,8 +23,10 @@ from .panel_shapes import (
     TimelinePoint,
 )
 from .panel_wording import (
+    HOW_TO_GO_BACK,
     NO_CHECKPOINTS,
     NOTHING_CHANGED,
+    NOTHING_SEARCHED,
     counted_words,
     going_back_words,
     hit_words,
@@ -88,7 +90,8 @@ def _timeline(timeline: Timeline, *, times: bool) -> Iterator[str]:
     if timeline.ask is not None:
         yield _question(timeline.ask)
     points = ''.join(_point(point, times=times) for point in reversed(timeline.points))
-    yield f'<ol class="deep-part deep-list deep-line">{points}</ol>' if points else _empty(NO_CHECKPOINTS)
+    yield f'<ol class="deep-part deep-list deep-line">{points}</ol>{_empty(HOW_TO_GO_BACK)}' if points else ''
+    yield '' if points else _empty(NO_CHECKPOINTS)
 
 
 def _empty(text: str) -> str:
@@ -97,7 +100,7 @@ def _empty(text: str) -> str:
 
 def _point(point: TimelinePoint, *, times: bool) -> str:
     label = f'<span>{escaped(point.label)}</span>' if point.automatic else f'<b>{escaped(point.label)}</b>'
-    here = ' <span class="deep-tag">here</span>' if point.here else ''
+    here = ' <span class="deep-tag">you are here</span>' if point.here else ''
     beside = ' · '.join([point_words(point), *([when_words(point.at)] if times else [])])
     files = ''
     if point.files:
@@ -156,6 +159,8 @@ def _hunk(hunk: Hunk) -> str:
 def _search(search: Search, *, times: bool) -> Iterator[str]:
     beside = f'<code>{escaped(search.query)}</code> {_muted(searched_words(search))}' if search.query else ''
     yield _bar('Search', beside)
+    if not search.query:
+        yield _empty(NOTHING_SEARCHED)
     yield from (_hit(hit, times=times) for hit in search.hits)
     if search.shown:
         yield f'<div class="deep-part">{search.shown}</div>'
@@ -183,4 +188,4 @@ def _marked(snippet: str, matches: Iterable[tuple[int, int]]) -> str:
 def _page(pages: Pages) -> Iterator[str]:
     yield _bar(pages.title or 'Text', f'<code>{escaped(pages.path)}</code> {_muted(pages_words(pages))}')
     if pages.text:
-        yield f'<div class="deep-part"><pre class="deep-page">{escape(plain(pages.text))}</pre></div>'
+        yield f'<div class="deep-part"><pre class="deep-page" tabindex="0">{escape(plain(pages.text))}</pre></div>'

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from .panel_shapes import ChangeSet, Pages, Panel, PlannedFile, ReviewFile, RewindQuestion, Search, Timeline
 from .panel_wording import (
+    HOW_TO_GO_BACK,
     NO_CHECKPOINTS,
     NOTHING_CHANGED,
+    NOTHING_SEARCHED,
     going_back_words,
     hit_words,
     pages_words,
@@ -61,8 +63,9 @@ def _timeline(timeline: Timeline, *, times: bool) -> Iterator[str]:
     if timeline.ask is not None:
         yield ''
         yield from _question(timeline.ask)
+    if timeline.points and timeline.ask is None:
+        yield HOW_TO_GO_BACK.replace('`', '')
     if timeline.undo:
-        yield ''
         yield _line(f'{timeline.undo} %deep undo takes it back.')
 
 
@@ -103,8 +106,8 @@ def _reviewed(file: ReviewFile) -> Iterator[str]:
 
 
 def _search(search: Search, *, times: bool) -> Iterator[str]:
-    title = f'Search for {search.query!r}' if search.query else 'Search'
-    yield _line(': '.join(filter(None, [title, searched_words(search)])))
+    title = f'Search for {search.query!r}'
+    yield _line(': '.join(filter(None, [title, searched_words(search)])) if search.query else NOTHING_SEARCHED)
     for hit in search.hits:
         when = [when_words(hit.at)] if times and hit.at is not None else []
         yield ''

@@ -51,8 +51,10 @@ def render(state: RunState, *, times: bool | None = None) -> str:
         state = replace(state, steps=tuple(map(_timeless, state.steps)))
     body = ''.join(_done(state) if state.phase == 'done' else _not_done(state))
     light = _LIGHTS.get(state.phase, '')
+    # By which the search finds a run on the page; a sanitiser keeps classes and little else.
+    name = f' deep-run-{state.run}' if state.run.isdecimal() else ''
     return (
-        '<div class="deep-run mathjax_ignore tex2jax_ignore">'
+        f'<div class="deep-run mathjax_ignore tex2jax_ignore{name}">'
         f'<style>{_style_sheet()}</style>'
         f'<div class="deep-bar {light}"><strong>{escape(phase_words(state.phase, error=state.error))}</strong> '
         f'<span class="deep-muted">{escaped(meta_words(state, times=times))}</span></div>'

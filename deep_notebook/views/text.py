@@ -31,7 +31,19 @@ _TODO_MARKS = {'pending': '○', 'in_progress': '◐', 'completed': '✓', 'bloc
 _CHILD_MARKS = {'running': '◐', 'done': '✓', 'failed': '✗', 'cancelled': '■'}
 _ASKED_MARKS = {'approved': '✓', 'edited': '✓', 'denied': '✗', 'cancelled': '■', 'answered': '✓', 'unanswered': '■'}
 _ASCII = str.maketrans(
-    {'✓': '[ok]', '✗': '[x]', '■': '[!]', '◐': '[~]', '○': '[ ]', '·': '-', '−': '-', '…': '...', '→': '->', '–': '-'}
+    {
+        '✓': '[ok]',
+        '✗': '[x]',
+        '■': '[!]',
+        '◐': '[~]',
+        '○': '[ ]',
+        '●': '[*]',
+        '·': '-',
+        '−': '-',
+        '…': '...',
+        '→': '->',
+        '–': '-',
+    }
 )
 
 

@@ -1,33 +1,27 @@
 """The live view of a run: an anywidget that is told what changed, and that sends back what the person clicks.
 
-Everything travels in custom messages, because a trait change may be swallowed while a cell awaits (ipykernel 7.4).
 The kernel sends `{'kind': 'snapshot', 'seq', 'state'}` and `{'kind': 'patch', 'seq', 'ops'}`; the front end sends
-`ready`, `resync`, `stop`, `decision` and `answer`. The one synced trait holds what a snapshot message holds, so that
-a view that is created anew, as after a page reload, shows the run before it has exchanged a word with the kernel.
+`ready`, `resync`, `stop`, `decision` and `answer`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
-import anywidget
-import comm
-import traitlets
 from IPython.display import display
 from pydantic import JsonValue
 
 from deep_notebook.capabilities.approvals import ApprovalDecision
 
 from . import RunView, delta, static_html, text
+from ._message_widget import STATIC, MessageWidget, opened, send
 from .plain import well_formed
 from .run_state import RunState, to_json
 
@@ -40,15 +34,10 @@ OnDecision: TypeAlias = Callable[[str, ApprovalDecision], None]
 OnAnswer: TypeAlias = Callable[[str, int | str], None]
 OnStop: TypeAlias = Callable[[], None]
 
-_STATIC = Path(__file__).parent / 'static'
 _log = logging.getLogger(__name__)
 
 
-def _present(_: object, widget: RunWidget) -> dict[str, JsonValue]:
-    return widget.present()
-
-
-class RunWidget(anywidget.AnyWidget):
+class RunWidget(MessageWidget):
     """The widget itself: the bundled front end, and messages turned into calls.
 
     Callbacks come on whatever thread the kernel reads messages on, so they may do no more than hand over.
@@ -64,11 +53,8 @@ class RunWidget(anywidget.AnyWidget):
         on_stop: Called when the person presses Stop.
     """
 
-    _esm = _STATIC / 'widget.js'
-    _css = _STATIC / 'widget.css'
-
-    snapshot = traitlets.Any().tag(sync=True, to_json=_present)
-    """Never assigned: whoever asks for it gets the present state."""
+    _esm = STATIC / 'widget.js'
+    _css = STATIC / 'widget.css'
 
     def __init__(
         self,
@@ -81,27 +67,15 @@ class RunWidget(anywidget.AnyWidget):
         on_answer: OnAnswer,
         on_stop: OnStop,
     ) -> None:
-        self.text = text
-        self.present = present
         self._on_ready = on_ready
         self._on_resync = on_resync
         self._on_decision = on_decision
         self._on_answer = on_answer
         self._on_stop = on_stop
-        self.on_msg(self._received)
-        super().__init__()
+        super().__init__(text, present=present)
 
-    def __repr__(self) -> str:
-        return self.text
-
-    def close(self) -> None:
-        """Close the comm, and that of the layout which every widget brings along."""
-        layout = self.layout if self.comm is not None else None
-        super().close()
-        if layout is not None:
-            layout.close()
-
-    def _received(self, _: object, content: object, __: object) -> None:
+    def take(self, content: object) -> bool:
+        """Turn a message into a call."""
         match content:
             case {'kind': 'ready'}:
                 self._on_ready()
@@ -114,7 +88,8 @@ class RunWidget(anywidget.AnyWidget):
             case {'kind': 'answer', 'id': str(id), **rest} if (answer := _answer(rest)) is not None:
                 self._on_answer(id, answer)
             case _:
-                _log.warning('Ignored a message of the front end that says nothing known: %.200r', content)
+                return False
+        return True
 
 
 def _decision(content: Mapping[Any, object]) -> ApprovalDecision | None:
@@ -149,14 +124,6 @@ def _show(output: RunWidget | dict[str, str], **options: Any) -> None:
         display({kind: well_formed(shown) for kind, shown in output.items()}, raw=True, **options)
     else:
         display(output, raw=False, **options)
-
-
-def _send(widget: RunWidget, message: dict[str, Any]) -> None:
-    try:
-        widget.send(message)
-    except UnicodeEncodeError:
-        # Half a character somewhere, as in a string that the person's code cut. Rare, so not looked for each time.
-        widget.send(json.loads(well_formed(json.dumps(message, ensure_ascii=False))))
 
 
 def _with_hint(state: RunState) -> RunState:
@@ -270,8 +237,8 @@ class WidgetView(RunView):
         _show(bundle)
 
     def _create(self, shown: str) -> RunWidget | None:
-        try:
-            widget = RunWidget(
+        return opened(
+            lambda: RunWidget(
                 shown,
                 present=self._snapshot,
                 on_ready=lambda: self._hand_over(self._front_end_loaded),
@@ -280,10 +247,7 @@ class WidgetView(RunView):
                 on_answer=self._tell_answer,
                 on_stop=self._tell_stop,
             )
-        except Exception:
-            _log.info('No live view: a comm could not be opened.', exc_info=True)
-            return None
-        return None if isinstance(widget.comm, comm.DummyComm) else widget
+        )
 
     def _tell_decision(self, id: str, decision: ApprovalDecision) -> None:
         for tell in self._decision_callbacks:
@@ -336,7 +300,7 @@ class WidgetView(RunView):
     def _send(self, message: dict[str, Any]) -> None:
         if self._widget is not None:
             widget = self._widget
-            self._try(lambda: _send(widget, message))
+            self._try(lambda: send(widget, message))
 
     def _try(self, use_comm: Callable[[], None]) -> None:
         """Let a comm that breaks take only the live view with it."""

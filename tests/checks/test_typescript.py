@@ -1,4 +1,4 @@
-"""The run view's TypeScript: style, types, tests, size; and the bundle in the package is what it builds to."""
+"""The TypeScript: style, types, tests, size; and the bundles in the package are what it builds to."""
 
 from __future__ import annotations
 

@@ -191,6 +191,7 @@ class NotebookPage:
         self._goto(f'lab/workspaces/{self._workspace}/tree/{self._relative}?reset')
         self._wait_for_cells()
         self.wait_for_kernel()
+        self._nudge()
 
     # What a person does
 
@@ -393,6 +394,22 @@ class NotebookPage:
 
     def _goto(self, path: str) -> None:
         self.page.goto(self.lab.page_url(path), wait_until='load')
+
+    def _nudge(self) -> None:
+        """Make the kernel execute nothing, and connect to it anew until it has.
+
+        On ipykernel 7.3 the first request of a connection can lie unread until somebody connects (its issue 1554).
+        """
+        self.page.evaluate(
+            f"""async () => {{
+                {_PANEL}
+                const kernel = panel.sessionContext.session.kernel;
+                const late = () => new Promise(resolve => setTimeout(resolve, 5000, 'late'));
+                const executed = kernel.requestExecute({{ code: '', silent: true }}).done;
+                for (let tries = 0; tries < 8 && await Promise.race([executed, late()]) === 'late'; tries += 1)
+                    await kernel.reconnect();
+            }}"""
+        )
 
     def _wait_for_cells(self) -> None:
         self.page.wait_for_function(

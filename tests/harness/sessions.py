@@ -40,11 +40,17 @@ class Shown:
 class Cells:
     """The cells of the notebook `sales.ipynb` in `directory`; nobody is there to answer questions."""
 
-    def __init__(self, directory: Path, model: Model, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, directory: Path, model: Model, options: Mapping[str, Any] | None = None, *, kernel: str | None = None
+    ) -> None:
         notebook = directory / 'sales.ipynb'
         self.shown = Shown()
         self.session = NotebookSession(
-            directory=directory, notebook=notebook, database=session_path(notebook), namespace={'model': model}
+            directory=directory,
+            notebook=notebook,
+            database=session_path(notebook),
+            namespace={'model': model},
+            kernel=kernel,
         )
         self.session.use(settle({**(options or {})}))
 
@@ -76,9 +82,11 @@ class Cells:
 
 
 @contextmanager
-def opened_cells(directory: Path, model: Model, options: Mapping[str, Any] | None = None) -> Iterator[Cells]:
+def opened_cells(
+    directory: Path, model: Model, options: Mapping[str, Any] | None = None, *, kernel: str | None = None
+) -> Iterator[Cells]:
     """`Cells`, closed at the end."""
-    cells = Cells(directory, model, options)
+    cells = Cells(directory, model, options, kernel=kernel)
     try:
         yield cells
     finally:

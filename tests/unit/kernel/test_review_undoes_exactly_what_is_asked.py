@@ -248,7 +248,7 @@ async def test_the_agent_has_to_read_again_what_was_undone(notebook: Notebook) -
     await notebook.review.decide(run, 'keep', 'model.py', ids[1])
     assert notebook.session.deps.read_digests == {'model.py': 'as the agent saw it'}
     await notebook.review.decide(run, 'undo', 'model.py', ids[0])
-    digests = notebook.session.deps.read_digests
+    digests = dict(notebook.session.deps.read_digests)
     assert digests == {'model.py': 'reviewed'}
     notebook = await notebook.restarted()
     await notebook.session.store()

@@ -32,7 +32,9 @@ from deep_notebook.store import (
 from deep_notebook.store import checkpoint_files as files_module
 from deep_notebook.store import checkpoint_graph as graph_module
 from deep_notebook.store import histories as histories_module
-from deep_notebook.store import session as session_module
+from deep_notebook.store.database import Database
+from deep_notebook.store.messages import sync_entries
+from deep_notebook.store.session import MIGRATIONS
 from harness.checkpoints import KINDS, LASTING, Kind, checkpoint, history, opened, step
 
 pytestmark = pytest.mark.anyio
@@ -375,15 +377,17 @@ async def test_a_cancelled_save_is_still_done(kind: Kind, store: Any) -> None:
     assert await store.get(saved.id) == saved
 
 
-async def test_a_session_of_an_earlier_version_gets_checkpoints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_session_of_an_earlier_version_gets_checkpoints(tmp_path: Path) -> None:
     path = session_path(tmp_path / 'sales.ipynb')
     messages = history(1)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(session_module, 'MIGRATIONS', session_module.MIGRATIONS[:4])
-        with SessionStore.open(path) as session:
-            await session.sync(messages)
+
+    def begin(connection: sqlite3.Connection) -> None:
+        connection.execute('INSERT INTO conversations (id, created) VALUES (1, 0)')
+        sync_entries(connection, 1, [], messages)
+
+    earlier = Database(path, MIGRATIONS[:4], prepare=begin)
+    await earlier.run(lambda connection: None)
+    earlier.close()
     with SessionStore.open(path) as session:
         assert await session.history() == messages
         await SqliteCheckpointStore(session).save(checkpoint('here', messages))

@@ -1,4 +1,4 @@
-// Bundles the widget into ../static/ (or into --outdir DIR). With --harness it bundles dev/, the page that draws the
+// Bundles the run view and the panels into ../static/ (or into --outdir DIR). With --harness it bundles dev/, the page that draws the
 // widget without a kernel, and with --dev it serves that page and rebuilds it on change.
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const { values } = parseArgs({
 
 const widget = {
   absWorkingDir: root,
-  entryPoints: { widget: 'src/index.ts' },
+  entryPoints: { widget: 'src/index.ts', panels: 'src/panels/index.ts' },
   outdir: resolve(values.outdir ?? resolve(root, '../static')),
   bundle: true,
   format: 'esm',

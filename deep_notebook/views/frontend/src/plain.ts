@@ -18,6 +18,9 @@ export function settled(text: string): string {
     .replace(CONTROLS, control => (control === ESCAPE ? control : ''));
 }
 
+/** Keeps nothing that a terminal would obey. */
+export const plain = (text: string): string => settled(text.replace(ESCAPES, ''));
+
 /** Puts a sign in the place of each control character: what is approved must not hide anything. */
 export function revealed(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROLS, control => {

@@ -163,9 +163,9 @@ export interface AnswerMessage {
 export type ToKernel = { kind: 'ready' | 'resync' | 'stop' } | DecisionMessage | AnswerMessage;
 
 /** What the host gives a widget: anywidget's model, as far as it is used here. */
-export interface HostModel {
+export interface HostModel<Message = ToKernel> {
   get(name: string): unknown;
-  send(message: ToKernel): void;
+  send(message: Message): void;
   // biome-ignore lint/suspicious/noExplicitAny: the host's events carry different arguments.
   on(name: string, callback: (...args: any[]) => void): void;
   // biome-ignore lint/suspicious/noExplicitAny: as above.

@@ -1,6 +1,6 @@
 import type { Approval, Question, RunState, Subagent, Todo, ToolStep, Usage } from './protocol';
 
-const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 /** The time of a run, in whole seconds: `14 s`, `2 min 5 s`, `1 h 2 min`. */
 export function elapsed(seconds: number): string {

@@ -6,7 +6,17 @@ const { window } = new JSDOM('<!doctype html><html lang="en"><title>test</title>
   url: 'http://localhost/',
 });
 
-for (const name of ['window', 'document', 'HTMLElement', 'Node', 'Element', 'NodeFilter', 'DocumentFragment']) {
+const NAMES = [
+  'window',
+  'document',
+  'HTMLElement',
+  'Node',
+  'Element',
+  'NodeFilter',
+  'DocumentFragment',
+  'MutationObserver',
+];
+for (const name of NAMES) {
   Object.defineProperty(globalThis, name, { value: name === 'window' ? window : window[name], configurable: true });
 }
 for (const name of ['requestAnimationFrame', 'cancelAnimationFrame'] as const) {
@@ -14,3 +24,4 @@ for (const name of ['requestAnimationFrame', 'cancelAnimationFrame'] as const) {
 }
 // jsdom lays nothing out, so there is nowhere to scroll to.
 window.Element.prototype.scrollIntoView = () => undefined;
+window.Element.prototype.scrollTo = () => undefined;

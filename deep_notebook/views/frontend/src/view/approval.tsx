@@ -4,7 +4,8 @@ import type { Approval } from '../protocol';
 import type { RunStore, Sent } from '../store';
 import * as words from '../words';
 import { Card } from './card';
-import { Button, Diff, Output, OWN_KEYS, OWN_TEXT, useUniqueId } from './parts';
+import { Output } from './output';
+import { Button, Diff, OWN_KEYS, OWN_TEXT, useUniqueId } from './parts';
 
 interface Props {
   approval: Approval;

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Approval, Question, Subagent, Todo, ToolStep } from '../protocol';
 import * as words from '../words';
-import { Counts, Diff, Output, OWN_KEYS } from './parts';
+import { Output } from './output';
+import { Counts, Diff, OWN_KEYS } from './parts';
 import { Choices } from './question';
 
 const TODO_MARKS: Record<Todo['status'], string> = { completed: '✓', in_progress: '◐', pending: '○', blocked: '⊘' };

@@ -1,5 +1,5 @@
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { blocks, type SafeHtml, sanitize } from '../markdown';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { SafeHtml } from '../markdown';
 import { type Typesetter, typesetIn } from '../typeset';
 
 /** The only place where HTML enters the page, and only sanitised HTML does. */
@@ -26,27 +26,4 @@ function makeScrollable(element: HTMLElement): void {
   frame.setAttribute('aria-label', element.tagName === 'PRE' ? 'Code' : 'Table');
   element.replaceWith(frame);
   frame.append(element);
-}
-
-function Block({ source, typesetter }: { source: string; typesetter: Typesetter | null }) {
-  return <Html html={useMemo(() => sanitize(source), [source])} typesetter={typesetter} />;
-}
-
-interface MarkdownProps {
-  text: string;
-  typesetter: Typesetter | null;
-  /** The text still grows: its last block is not typeset yet. */
-  growing?: boolean;
-}
-
-export function Markdown({ text, typesetter, growing = false }: MarkdownProps) {
-  const parts = useMemo(() => blocks(text), [text]);
-  return (
-    <div class="dn-markdown">
-      {parts.map((source, index) => {
-        const isGrowing = growing && index === parts.length - 1;
-        return <Block key={index} source={source} typesetter={isGrowing ? null : typesetter} />;
-      })}
-    </div>
-  );
 }

@@ -1,10 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { ansiToHtml, hasAnsi } from '../ansi';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DiffLine, parseDiff } from '../diff';
-import { settled } from '../plain';
 import type { ChangedFile } from '../protocol';
-import { Html } from './html';
 
 /** Keeps a host's shortcuts (JupyterLab's through Lumino) from acting on keys pressed in a control. */
 export const OWN_KEYS = { 'data-lm-suppress-shortcuts': 'true' };
@@ -27,19 +24,30 @@ interface ButtonProps {
   onClick: (event: MouseEvent) => void;
   kind?: 'primary' | 'danger' | 'quiet' | 'plain';
   disabled?: boolean;
+  /** Cannot be pressed now, but keeps the focus, so that it can be pressed again without being looked for. */
+  unavailable?: boolean;
   expanded?: boolean;
   label?: string | undefined;
 }
 
-export function Button({ children, onClick, kind = 'plain', disabled = false, expanded, label }: ButtonProps) {
+export function Button({
+  children,
+  onClick,
+  kind = 'plain',
+  disabled = false,
+  unavailable = false,
+  expanded,
+  label,
+}: ButtonProps) {
   return (
     <button
       type="button"
       class={`dn-button dn-${kind}`}
       disabled={disabled}
+      aria-disabled={unavailable || undefined}
       aria-expanded={expanded}
       aria-label={label}
-      onClick={onClick}
+      onClick={event => unavailable || onClick(event)}
       {...OWN_KEYS}
     >
       {children}
@@ -48,7 +56,7 @@ export function Button({ children, onClick, kind = 'plain', disabled = false, ex
 }
 
 /** A button that opens and closes what follows it. */
-export function Toggle({ open, onToggle, children }: { open: boolean; onToggle: () => void; children: string }) {
+export function Toggle({ open, onToggle, children }: Fold & { children: ComponentChildren }) {
   return (
     <Button kind="quiet" expanded={open} onClick={onToggle}>
       <span class="dn-chevron" aria-hidden="true" />
@@ -85,15 +93,6 @@ function DiffRow({ line: { kind, text } }: { line: DiffLine }) {
   return <span class={`dn-${kind}`}>{text || ' '}</span>;
 }
 
-/** Text of a tool, with a terminal's colours where it has them. */
-export function Output({ text, label }: { text: string; label: string }) {
-  return (
-    <div class="dn-output dn-scroll" role="group" tabIndex={0} aria-label={label}>
-      {hasAnsi(text) ? <Html html={ansiToHtml(text)} /> : settled(text)}
-    </div>
-  );
-}
-
 /** A part of the run, named for those who cannot see where it begins. */
 export function Section({ label, kind, children }: { label: string; kind: string; children: ComponentChildren }) {
   return (
@@ -109,7 +108,7 @@ export function Words({ text }: { text: string }) {
 }
 
 /** How many lines were added to files and removed from them. */
-export function Counts({ files }: { files: ChangedFile[] }) {
+export function Counts({ files }: { files: Pick<ChangedFile, 'added' | 'removed'>[] }) {
   const added = sum(files.map(file => file.added));
   const removed = sum(files.map(file => file.removed));
   return (
@@ -122,3 +121,31 @@ export function Counts({ files }: { files: ChangedFile[] }) {
 }
 
 export const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+/** The one live region: it must be in the page before its text changes, or the change is not heard. */
+export function Announcer({ text }: { text: string }) {
+  const [said, say] = useState('');
+  useEffect(() => say(text), [text]);
+  return (
+    <div class="dn-unseen" role="status" aria-live="polite">
+      {said}
+    </div>
+  );
+}
+
+/** Keys typed into a text field concern nobody outside it. */
+export function keepTypingHere(event: KeyboardEvent): void {
+  if (event.target instanceof HTMLElement && event.target.matches('textarea, input')) event.stopPropagation();
+}
+
+export interface Fold {
+  open: boolean;
+  onToggle: () => void;
+}
+
+/** Open or folded by itself until the person chooses. */
+export function useFold(byItself: boolean): Fold {
+  const [chosen, choose] = useState<boolean | null>(null);
+  const open = chosen ?? byItself;
+  return { open, onToggle: () => choose(!open) };
+}

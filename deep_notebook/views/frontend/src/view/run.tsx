@@ -1,12 +1,24 @@
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useReducer, useRef } from 'preact/hooks';
 import { type ChangedFile, isLive, type RunState, type Step } from '../protocol';
 import type { RunStore } from '../store';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
 import { ApprovalCard } from './approval';
 import { Plan } from './below';
-import { Markdown } from './html';
-import { Button, Counts, Diff, Section, sum, Toggle, Words } from './parts';
+import { Markdown } from './markdown';
+import {
+  Announcer,
+  Button,
+  Counts,
+  Diff,
+  type Fold,
+  keepTypingHere,
+  Section,
+  sum,
+  Toggle,
+  useFold,
+  Words,
+} from './parts';
 import { QuestionCard } from './question';
 import { Log } from './work';
 
@@ -24,18 +36,19 @@ export function RunView({ store, typesetter }: Props) {
   const { state } = store;
   if (!state) return <div class="dn-run dn-empty">{store.canAct ? 'Starting…' : 'Not connected to the kernel'}</div>;
   return (
-    <div class="dn-run" role="group" aria-label={`deep run ${state.run}`} tabIndex={-1} onKeyDown={keepTypingHere}>
+    <div
+      class={`dn-run deep-run-${state.run}`}
+      role="group"
+      aria-label={`deep run ${state.run}`}
+      tabIndex={-1}
+      onKeyDown={keepTypingHere}
+    >
       <Header store={store} state={state} />
       {state.banner && <div class="dn-banner">{state.banner}</div>}
       <Body {...{ store, state, typesetter }} />
       <Announcer text={store.announced} />
     </div>
   );
-}
-
-/** Keys typed into a text field concern nobody outside it. */
-function keepTypingHere(event: KeyboardEvent): void {
-  if (event.target instanceof HTMLElement && event.target.matches('textarea, input')) event.stopPropagation();
 }
 
 function Header({ store, state }: { store: RunStore; state: RunState }) {
@@ -203,29 +216,6 @@ function Questions({ store, state }: { store: RunStore; state: RunState }) {
       ))}
     </Section>
   );
-}
-
-/** The one live region: it must be in the page before its text changes, or the change is not heard. */
-function Announcer({ text }: { text: string }) {
-  const [said, say] = useState('');
-  useEffect(() => say(text), [text]);
-  return (
-    <div class="dn-unseen" role="status" aria-live="polite">
-      {said}
-    </div>
-  );
-}
-
-interface Fold {
-  open: boolean;
-  onToggle: () => void;
-}
-
-/** Open or folded by itself until the person chooses. */
-function useFold(byItself: boolean): Fold {
-  const [chosen, choose] = useState<boolean | null>(null);
-  const open = chosen ?? byItself;
-  return { open, onToggle: () => choose(!open) };
 }
 
 function useTick(running: boolean): void {

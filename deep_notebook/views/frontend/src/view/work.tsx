@@ -4,8 +4,9 @@ import type { Approval, Question, RunState, ToolStep } from '../protocol';
 import type { Typesetter } from '../typeset';
 import * as words from '../words';
 import { Below, QuestionDetails, Row } from './below';
-import { Markdown } from './html';
-import { Button, Diff, Output, OWN_KEYS } from './parts';
+import { Markdown } from './markdown';
+import { Output } from './output';
+import { Button, Diff, OWN_KEYS } from './parts';
 
 const STEPS_SHOWN = 60;
 const TOOL_MARKS: Record<ToolStep['status'], string> = {
