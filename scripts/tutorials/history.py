@@ -18,8 +18,8 @@ for day in range(1, 366):
 SUMMARY = """\
 The person looks into solar power in Iowa. Asked for and found:
 - The length of every day of the year in Des Moines (latitude 41.6), computed with the sun's declination. The shortest \
-is day 355, 21 December, with 8.98 hours; the longest are 172 and 173, 21 and 22 June, with 15.02. The table was too large for the \
-conversation and is in a file.
+is day 355, 21 December, with 8.98 hours; the longest are 172 and 173, 21 and 22 June, with \
+15.02. The table was too large for the conversation and is in a file.
 - data/iowa-electricity.csv has net generation by year and source, in thousand MWh: 2001 to 2017, three sources.
 Nothing was written; nothing is open."""
 
