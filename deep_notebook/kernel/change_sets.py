@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -12,10 +12,12 @@ from ..store.reviews import ReviewState
 from ..views.panel_shapes import FileAction, Hunk, ReviewFile, ReviewStatus
 from .text_hunks import TextChange, text_change
 
-__all__ = ['ChangedFile', 'Footprint', 'changed_file', 'footprints', 'review_file']
+__all__ = ['ChangedFile', 'Footprint', 'changed_file', 'footprints', 'review_files']
 
 _SHOWN = 20_000
 """Characters of a hunk that are shown."""
+_SHOWN_IN_ALL = 300_000
+"""Characters of all hunks together: a notebook with the output of each run has to stay small."""
 _OF_THE_AGENT = frozenset({'tool', 'scan'})
 
 
@@ -150,15 +152,24 @@ def changed_file(
     return ChangedFile(footprint=footprint, text=text, places=places, states=decided, now=now)
 
 
-def review_file(file: ChangedFile) -> ReviewFile:
-    """Return `file` as it is shown."""
+def review_files(files: Iterable[ChangedFile]) -> Iterator[ReviewFile]:
+    """Yield the files as they are shown."""
+    room = _SHOWN_IN_ALL
+    for file in files:
+        shown = _review_file(file, room)
+        room -= sum(len(hunk.text) for hunk in shown.hunks)
+        yield shown
+
+
+def _review_file(file: ChangedFile, room: int) -> ReviewFile:
     added, removed = file.text.counts if file.text is not None else (0, 0)
     states = {file.state(place) for place in file.places}
     status: ReviewStatus = 'open' if 'open' in states else states.pop() if len(states) == 1 else 'mixed'
-    hunks = [
-        Hunk(id=place.id, header=place.header, text=_clipped(place.text), state=file.state(place.id))
-        for place in (file.text.places if file.text is not None else ())
-    ]
+    hunks: list[Hunk] = []
+    for place in file.text.places if file.text is not None else ():
+        text = _clipped(place.text, min(_SHOWN, room))
+        room = max(room - len(text), 0)
+        hunks.append(Hunk(id=place.id, header=place.header, text=text, state=file.state(place.id)))
     return ReviewFile(
         path=file.path,
         action=file.action,
@@ -174,8 +185,9 @@ def _readable(state: FileState) -> bool:
     return state.kept and not state.link
 
 
-def _clipped(text: str) -> str:
-    if len(text) <= _SHOWN:
+def _clipped(text: str, limit: int) -> str:
+    if len(text) <= limit:
         return text
-    shown = text[:_SHOWN].rpartition('\n')[0]
-    return f'{shown}\n… {text.count(chr(10)) - shown.count(chr(10)):,} more lines'
+    shown = text[: max(limit, 0)].rpartition('\n')[0]
+    more = text.count('\n') - shown.count('\n') + (not shown)
+    return f'{shown}\n… {more:,} more lines'.lstrip('\n')

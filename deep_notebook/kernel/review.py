@@ -19,7 +19,7 @@ from ..store.journal import FileState, Journal, PathPlan
 from ..store.journal_types import same
 from ..store.reviews import ReviewedPlace, ReviewState, news_of, put_states, put_told, states_of
 from ..views.panel_shapes import Action, ChangeSet, Panel
-from .change_sets import ChangedFile, changed_file, footprints, review_file
+from .change_sets import ChangedFile, changed_file, footprints, review_files
 
 if TYPE_CHECKING:
     from .session import NotebookSession
@@ -70,7 +70,7 @@ class Reviewer:
             raise UsageError(f'There is no run {run}.')
         files = await self._files(run)
         gaps = await (await self._journal()).gaps(run=run)
-        return ChangeSet(run=run, files=tuple(map(review_file, files)), gaps=tuple(gap.what for gap in gaps))
+        return ChangeSet(run=run, files=tuple(review_files(files)), gaps=tuple(gap.what for gap in gaps))
 
     async def decide(self, run: int, verb: Verb, path: str | None = None, place: str | None = None) -> ChangeSet:
         """Keep or undo what a run changed, and return how the review stands then.

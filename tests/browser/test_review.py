@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 from harness.lab import NotebookPage
 from harness.lab_deep import DEEP, ask, wait_until
 
@@ -33,7 +35,8 @@ def test_one_place_is_undone_by_a_click_and_the_rest_is_kept(notebook: NotebookP
     expected = ''.join([*AFTER[:19], 'line 20\n', *AFTER[20:]])
     assert model.read_text() == expected
     notebook.button('Keep all', cell=DEEP).click()
-    notebook.wait_for_text('2 files reviewed', cell=DEEP)
+    expect(notebook.output(DEEP).locator('.dn-panel .dn-bar')).to_contain_text('2 files reviewed')
+    assert not notebook.button('Keep all', cell=DEEP).is_visible()
     notebook.screenshot(f'reviewed-{notebook.kernel}')
     assert (model.read_text(), report.read_text()) == (expected, '# Report\n\nAll is well.\n')
     assert len(notebook.outputs(DEEP)) == 2

@@ -168,6 +168,13 @@ async def test_created_files_go_and_deleted_files_return(notebook: Notebook) -> 
     assert notebook.holds('out/new.md') == b'# New\n'
 
 
+async def test_what_the_person_put_back_themselves_is_undone(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    (notebook.root / 'model.py').write_text(BEFORE)
+    assert states(await notebook.review.changes(run)) == {'model.py': 'undone'}
+    assert await notebook.review.after(run) is None
+
+
 async def test_a_new_file_that_the_person_went_on_with_is_not_deleted(notebook: Notebook) -> None:
     run = await notebook.run()
     await notebook.writes(run, 'new.md', b'# New\n')
@@ -273,6 +280,13 @@ async def test_the_agent_is_told_once_what_was_undone(notebook: Notebook) -> Non
     await notebook.session.close()
 
 
+async def test_a_new_conversation_knows_nothing_of_it(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    await notebook.review.decide(run, 'undo')
+    await notebook.session.reset()
+    assert await notebook.review.news() == []
+
+
 @pytest.mark.parametrize('mode', ['ask', 'auto', 'review'])
 async def test_only_review_mode_shows_what_a_run_changed_at_its_end(notebook: Notebook, mode: str) -> None:
     run = await notebook.run(mode)
@@ -281,6 +295,20 @@ async def test_only_review_mode_shows_what_a_run_changed_at_its_end(notebook: No
     shown = await notebook.review.after(run)
     assert (shown is not None) == (mode == 'review')
     assert states(await notebook.review.changes(run)) == {'new.md': 'open'}
+
+
+async def test_very_much_is_shown_in_part_and_undone_as_a_whole(notebook: Notebook) -> None:
+    run = await notebook.run()
+    for number in range(25):
+        await notebook.writes(run, f'{number}.txt', b'0123456789 line\n' * 2_000)
+    changes = await notebook.review.changes(run)
+    texts = [file.hunks[0].text for file in changes.files]
+    assert sum(map(len, texts)) < 310_000
+    assert texts[0] == IsStr(regex=r'(?s)\+0123.*\n… [\d,]+ more lines')
+    assert texts[-1] == '… 2,000 more lines'
+    assert {file.added for file in changes.files} == {2_000}
+    await notebook.review.decide(run, 'undo')
+    assert list(notebook.root.iterdir()) == []
 
 
 async def test_files_and_runs_that_are_not_there_are_named(notebook: Notebook) -> None:

@@ -161,7 +161,11 @@ def test_a_line_that_is_open_elsewhere_is_not_taken_from_under_its_kernel(far: F
         one.ask('hello')
         with near_cells(tmp_path, 'two') as two:
             two.ask('on a branch')
-            for line, why in [('main', 'Another kernel is on it'), ('99', 'no branch 99'), ('x', 'not .x.')]:
+            for line, why in [
+                ('main', 'The main line is open in another kernel'),
+                ('99', 'no branch 99'),
+                ('x', 'not .x.'),
+            ]:
                 with pytest.raises(UsageError, match=why):
                     branch(two, line)
             assert asked(two) == ['hello', 'on a branch']
