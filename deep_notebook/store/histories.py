@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelMessage
 
 from .messages import dump_message, load_messages, message_digest, put_message
 
-__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history']
+__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history', 'put_node']
 
 HISTORIES_SCHEMA = (
     """
@@ -81,7 +81,7 @@ def put_history(connection: sqlite3.Connection, known: History, messages: Sequen
     node = nodes[-1] if nodes else 0
     for message in messages[shared:]:
         body = dump_message(message)
-        node = _put_node(connection, node, put_message(connection, message_digest(body), message.kind, body))
+        node = put_node(connection, node, put_message(connection, message_digest(body), message.kind, body))
         nodes.append(node)
     return History(list(messages), nodes)
 
@@ -133,7 +133,8 @@ def load_histories(
     return histories
 
 
-def _put_node(connection: sqlite3.Connection, parent: int, message: int) -> int:
+def put_node(connection: sqlite3.Connection, parent: int, message: int) -> int:
+    """Return the node of `message` (its row id) after the node `parent`, stored unless it is there."""
     cursor = connection.execute(
         'INSERT INTO histories (parent, message) VALUES (?, ?) ON CONFLICT (parent, message) DO NOTHING',
         (parent, message),
