@@ -13,12 +13,19 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
-from . import approvals, files, skills, specs, subagents
+from . import approvals, files, skills, specs, subagents, travel
 from .turns import Answers, Results, Turn
 
 __all__ = ['tutorial_model']
 
-_ANSWERS: Answers = {**approvals.ANSWERS, **files.ANSWERS, **subagents.ANSWERS, **skills.ANSWERS, **specs.ANSWERS}
+_ANSWERS: Answers = {
+    **approvals.ANSWERS,
+    **files.ANSWERS,
+    **subagents.ANSWERS,
+    **skills.ANSWERS,
+    **specs.ANSWERS,
+    **travel.ANSWERS,
+}
 
 
 def tutorial_model() -> FunctionModel:
