@@ -185,8 +185,9 @@ def _with_tools(settled: Settled, subagent: SubAgentConfig | None) -> Iterator[A
         yield PlanCapability(spec.plans_dir)
     if spec.include_checkpoints:
         store = settled['checkpoint_store'] or InMemoryCheckpointStore()
-        yield CheckpointMiddleware(store, spec.checkpoint_frequency, spec.max_checkpoints)
-        yield CheckpointCapability(store)
+        annotate, foresee = settled['checkpoint_notes'], settled['checkpoint_foresight']
+        yield CheckpointMiddleware(store, spec.checkpoint_frequency, spec.max_checkpoints, annotate=annotate)
+        yield CheckpointCapability(store, annotate=annotate, foresee=foresee)
     if spec.web_search:
         yield WebSearchCapability()
     if spec.web_fetch:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -49,12 +49,28 @@ __all__ = [
     'CheckpointFrequency',
     'CheckpointMiddleware',
     'CheckpointToolset',
+    'Foresee',
+    'Foreseen',
 ]
 
 CheckpointFrequency: TypeAlias = Literal['every_tool', 'every_turn', 'manual_only']
 
 Annotate: TypeAlias = Callable[[RunContext[Any]], Mapping[str, Any]]
 """Returns what else to remember with a checkpoint that is taken now, as JSON, such as a place in a journal of files."""
+
+
+class Foreseen(NamedTuple):
+    """What going back to a checkpoint would do beside the conversation, for the question before it happens."""
+
+    detail: str
+    """A few words, such as `2 files changed back`."""
+    diff: str | None = None
+    before: str | None = None
+    """A digest of what would be replaced: the answer is void once it has changed."""
+
+
+Foresee: TypeAlias = Callable[[str], Awaitable[Foreseen]]
+"""Returns what going back to the checkpoint with an id would do, where whoever started the run does more than that."""
 
 _SAVING = 'checkpoint_saving'
 _LABEL_LIMIT = 100
@@ -149,6 +165,7 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
         store: Where checkpoints are kept; by default where the run's `CheckpointMiddleware` keeps its, else in
             memory.
         annotate: What else to remember with each checkpoint that is saved, in its `metadata`.
+        foresee: What to tell the person, who is asked before the agent goes back.
         id: Distinguishes it from other toolsets of the agent.
     """
 
@@ -157,6 +174,7 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
         store: CheckpointStore | None = None,
         *,
         annotate: Annotate | None = None,
+        foresee: Foresee | None = None,
         id: str | None = 'checkpoints',
     ) -> None:
         rewind_metadata = {**WRITE, PREVIEW: self._preview}
@@ -170,13 +188,14 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
         )
         self.store = store
         self.annotate = annotate
+        self.foresee = foresee
         self._in_memory: CheckpointStore = InMemoryCheckpointStore()
         self._turns_before = 0
         self._wanted: list[_Wanted] = []
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """Return a copy for one run."""
-        copy = CheckpointToolset[AgentDepsT](self.store, annotate=self.annotate, id=self.id)
+        copy = CheckpointToolset[AgentDepsT](self.store, annotate=self.annotate, foresee=self.foresee, id=self.id)
         copy._in_memory = self._in_memory
         copy._turns_before = _turns(ctx.messages)
         return copy
@@ -237,10 +256,12 @@ class CheckpointToolset(FunctionToolset[AgentDepsT]):
     async def _preview(self, ctx: RunContext[Any], args: dict[str, Any]) -> Preview:
         summary = await self._find(ctx, args['checkpoint'])
         turns = self._turns_before + ctx.run_step
-        return Preview(
-            title=f'Go back to the checkpoint {summary.label!r}?',
-            detail=f'turn {summary.turn} of {turns} · {summary.message_count} of {len(ctx.messages)} messages stay',
-        )
+        detail = f'turn {summary.turn} of {turns} · {summary.message_count} of {len(ctx.messages)} messages stay'
+        title = f'Go back to the checkpoint {summary.label!r}?'
+        if self.foresee is None:
+            return Preview(title=title, detail=detail)
+        more = await self.foresee(summary.id)
+        return Preview(title=title, detail=f'{detail} · {more.detail}', diff=more.diff, before=more.before)
 
     async def _find(self, ctx: RunContext[Any], wanted: str) -> CheckpointSummary:
         """Return the checkpoint with an id, a label, or an id that begins so.
@@ -297,6 +318,8 @@ class CheckpointCapability(AbstractCapability[AgentDepsT]):
     store: CheckpointStore | None = None
     annotate: Annotate | None = field(default=None, kw_only=True, repr=False)
     """What else to remember with each checkpoint, in its `metadata`."""
+    foresee: Foresee | None = field(default=None, kw_only=True, repr=False)
+    """What to tell the person, who is asked before the agent goes back."""
 
     id: str | None = field(default='checkpoints', kw_only=True)
     description: str | None = field(default='Mark points of the conversation, and go back to one.', kw_only=True)
@@ -304,7 +327,7 @@ class CheckpointCapability(AbstractCapability[AgentDepsT]):
     _tools: CheckpointToolset[AgentDepsT] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._tools = CheckpointToolset(self.store, annotate=self.annotate, id=self.id)
+        self._tools = CheckpointToolset(self.store, annotate=self.annotate, foresee=self.foresee, id=self.id)
 
     def get_toolset(self) -> CheckpointToolset[AgentDepsT]:
         """Return the tools."""

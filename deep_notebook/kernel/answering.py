@@ -17,9 +17,11 @@ from ..capabilities.tool_classes import tool_class
 from ..models.recording import Recording, recording_path
 from ..models.replay import RecordingModel, ReplayModel
 from ..models.resolve import ResolvedModel
+from ..store.runs import RecordingUse
 from ..views.run_state import ModelInfo
+from .requests import RunRequest
 
-__all__ = ['Answering', 'live', 'recorded', 'recording_key', 'replayed']
+__all__ = ['Answering', 'live', 'recorded', 'recording_key', 'recording_of', 'replayed']
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,16 @@ def replayed(agent: AbstractAgent[Any, Any], *, directory: Path, name: str, key:
         request_limit=None,
         banner=cell.banner,
     )
+
+
+def recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> RecordingUse | None:
+    """Return the recording that a request names, and what it keeps the answers to its prompt under."""
+    key = recording_key(request.prompt, history)
+    if request.replay is not None:
+        return RecordingUse(mode='replay', name=request.replay, key=key)
+    if request.record is not None:
+        return RecordingUse(mode='record', name=request.record, key=key)
+    return None
 
 
 def recording_key(prompt: str, history: Sequence[ModelMessage]) -> str:

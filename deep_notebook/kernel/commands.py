@@ -15,7 +15,7 @@ from ..views.run_state import from_json
 from ..views.static_html import render as render_html
 from ..views.text import printable
 from ..views.text import render as render_text
-from . import agent_commands, branch_commands, history_commands, review_commands
+from . import agent_commands, branch_commands, history_commands, review_commands, travel_commands
 from .completion import SUBCOMMANDS
 from .options import options_help
 from .prompt import as_typed
@@ -165,7 +165,7 @@ def _help(cells: DeepCells, rest: str) -> None:
         _print(f'  {flags}\n      {help}')
     _print('%deep COMMAND:')
     for name, help in SUBCOMMANDS.items():
-        _print(f'  {name:<8} {help}')
+        _print(f'  {name:<11} {help}')
     _print('Settings with help: %config DeepMagics')
 
 
@@ -196,6 +196,7 @@ _PLAIN = {**agent_commands.COMMANDS, **branch_commands.COMMANDS, **history_comma
 
 _COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {
     **{name: _told(command) for name, command in _PLAIN.items()},
+    **travel_commands.COMMANDS,
     **review_commands.COMMANDS,
     'cost': _cost,
     'help': _help,

@@ -10,7 +10,7 @@ import ast
 import asyncio
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from pydantic_ai.messages import BinaryContent
 
 from ..capabilities.python import PythonResult
 from .runner import MainThread
+from .variable_watch import VariableWatch
 
 __all__ = ['KernelPython']
 
@@ -28,11 +29,20 @@ _PICTURES = ('image/png', 'image/jpeg')
 
 
 class KernelPython:
-    """A `PythonRunner` on a live kernel, good for one `%%deep` run."""
+    """A `PythonRunner` on a live kernel, good for one `%%deep` run.
 
-    def __init__(self, shell: Any, main: MainThread) -> None:
+    Args:
+        shell: The IPython shell.
+        main: The main thread.
+        on_change: Called with the names of the variables that a piece of code changed, if it changed any.
+    """
+
+    def __init__(
+        self, shell: Any, main: MainThread, on_change: Callable[[Sequence[str]], Awaitable[None]] | None = None
+    ) -> None:
         self._shell = shell
         self._main = main
+        self._on_change = on_change
 
     async def run(self, code: str, *, timeout: float | None = None) -> PythonResult:
         """Run `code` and return what it printed, displayed and evaluated to.
@@ -41,25 +51,36 @@ class KernelPython:
             code: Python, IPython syntax included; `await` at the top level works where the cell itself awaits.
             timeout: Seconds until the code is interrupted, or `None`.
         """
+        watch = VariableWatch(self._shell.user_ns, self._shell.user_ns_hidden)
         if needs_await(code):
             if not self._main.can_await:
                 return PythonResult(text='', error='`await` outside a function does not work here.', images=[])
-            work = self._main.call_async(lambda: self._run_awaiting(code))
+            work = self._main.call_async(lambda: self._run_awaiting(code, watch))
         else:
-            work = self._main.call(lambda: self._run(code))
+            work = self._main.call(lambda: self._run(code, watch))
         try:
             return await asyncio.wait_for(work, timeout)
         except TimeoutError:
             return PythonResult(text='', error=f'Interrupted after {timeout:g} s.', images=[], interrupted=True)
+        finally:
+            if watch.changed and self._on_change is not None:
+                await self._on_change(watch.changed)
 
-    def _run(self, code: str) -> PythonResult:
-        with self._captured() as (captured, tracebacks):
+    def _run(self, code: str, watch: VariableWatch) -> PythonResult:
+        with watch.watching(self._plain(code)), self._captured() as (captured, tracebacks):
             result = self._shell.run_cell(code, store_history=False)
         return _collect(captured, tracebacks, result)
 
-    async def _run_awaiting(self, code: str) -> PythonResult:
-        with self._captured() as (captured, tracebacks):
-            cell = self._shell.transform_cell(code)
+    def _plain(self, code: str) -> str:
+        """Return `code` without IPython syntax."""
+        try:
+            return str(self._shell.transform_cell(code))
+        except Exception:  # the run itself says what is wrong with it
+            return ''
+
+    async def _run_awaiting(self, code: str, watch: VariableWatch) -> PythonResult:
+        cell = self._shell.transform_cell(code)
+        with watch.watching(cell), self._captured() as (captured, tracebacks):
             result = await self._shell.run_cell_async(code, transformed_cell=cell, store_history=False)
         return _collect(captured, tracebacks, result)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_ai.workspaces import WorkspaceBackend
 
 from ..capabilities.tool_classes import tool_class
-from ..errors import RewindRequested, StoreError
+from ..errors import DeepNotebookError, RewindRequested, StoreError
 from ..store import SessionStore
 from ..views import RunView
 from ..views.panel_shapes import ChangeSet
@@ -49,7 +49,7 @@ from ..views.run_state import (
     to_json,
 )
 from .person import DecisionSource
-from .run_words import INTACT, NOT_KEPT, REWOUND, SUSPENDED, explain, with_denials
+from .run_words import INTACT, NOT_KEPT, NOT_REWOUND, REWOUND, SUSPENDED, explain, with_denials
 
 __all__ = ['Outcome', 'Run', 'RunInput', 'resumed']
 
@@ -120,6 +120,8 @@ class Run:
     """The view, if it has buttons."""
     read_digests: Mapping[str, str] = field(default_factory=dict)
     """How the agent last saw each file; kept with the run as it changes."""
+    go_back: Callable[[RewindRequested], Awaitable[str | None]] | None = None
+    """Goes back to a checkpoint and returns a line for the person, or `None` if it knows no such checkpoint."""
     denied: list[str] = field(default_factory=list, init=False)
     """The tools whose calls were denied without a question."""
     _kept_digests: Mapping[str, str] = field(default_factory=dict, init=False)
@@ -205,9 +207,7 @@ class Run:
             messages = cancelled.all_messages() or messages
             outcome = self._cancelled(given)
         except RewindRequested as rewind:
-            messages = list(rewind.messages)
-            self.apply(NoticeGiven(text=REWOUND.format(label=rewind.label)))
-            outcome = Outcome(run=self.id, phase='done')
+            messages, outcome = await self._rewound(rewind, messages)
         except Exception as error:
             # Whatever the model, a tool or a provider raised: the person reads one line, `%tb` has the rest.
             line = explain(error, given, self.state)
@@ -215,6 +215,22 @@ class Run:
         finally:
             self._stop = None
         return await self._end(outcome, messages, requests)
+
+    async def _rewound(
+        self, rewind: RewindRequested, messages: list[ModelMessage]
+    ) -> tuple[list[ModelMessage], Outcome]:
+        """Go back where the agent asked to; return the history to keep, if it is not kept already, and the outcome."""
+        done = Outcome(run=self.id, phase='done')
+        own = next((message.conversation_id for message in reversed(messages) if message.conversation_id), None)
+        if rewind.conversation_id not in (None, own):
+            self.apply(NoticeGiven(text=NOT_REWOUND.format(label=rewind.label)))
+            return messages, done
+        try:
+            notice = None if self.go_back is None else await self.go_back(rewind)
+        except DeepNotebookError as error:
+            return messages, Outcome(run=self.id, phase='failed', error=str(error), exception=error)
+        self.apply(NoticeGiven(text=notice or REWOUND.format(label=rewind.label)))
+        return list(rewind.messages) if notice is None else [], done
 
     def _cancelled(self, given: RunInput) -> Outcome:
         if self._timed_out:

@@ -15,13 +15,16 @@ from ..views.run_state import RunState
 if TYPE_CHECKING:
     from .run import RunInput
 
-__all__ = ['INTACT', 'NOT_KEPT', 'REWOUND', 'SUSPENDED', 'explain', 'with_denials']
+__all__ = ['INTACT', 'NOT_KEPT', 'NOT_REWOUND', 'REWOUND', 'SUSPENDED', 'explain', 'with_denials']
 
 SUSPENDED = (
     'Nobody could answer here, so the run waits: `%deep approve`, `%deep deny` or `%deep resume` goes on '
     'from this call, also after a restart.'
 )
 REWOUND = 'Went back to the checkpoint “{label}”: the conversation goes on from there. Files stay as they are now.'
+NOT_REWOUND = (
+    'A subagent asked to go back to its own checkpoint “{label}”, which ended the run here: nothing went back.'
+)
 INTACT = 'The conversation is intact. Your next `%%deep` continues from here.'
 NOT_KEPT = (
     'The end of this run could not be kept. All before it is intact: once that is mended, your next `%%deep` '

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, repair_messages
 from pydantic_ai.tools import DeferredToolResults
@@ -34,7 +35,7 @@ from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
-from ..errors import UsageError
+from ..errors import StoreError, UsageError
 from ..models.resolve import ResolvedModel, resolve_model
 from ..settling import Settled, settle
 from ..store import SessionStore
@@ -43,14 +44,16 @@ from ..store.journal import Journal
 from ..store.runs import RecordingUse, RunRecord
 from ..views.run_state import ApprovalSuperseded, NoticeGiven, RunStarted, RunState, Usage, from_json, reduce
 from ..workspaces import KernelWorkspace
-from .answering import Answering, live, recorded, recording_key, replayed
+from .answering import Answering, live, recorded, recording_of, replayed
 from .approvals import ApprovalBroker
+from .checkpointing import automatic_checkpoints
 from .person import Person
 from .python_runner import KernelPython
 from .questions import QuestionBroker
 from .requests import Answer, CellSide, RunLimits, RunRequest
 from .review import Reviewer
 from .run import Outcome, Run, RunInput, resumed
+from .time_travel import Traveller
 
 __all__ = ['NotebookSession']
 
@@ -89,16 +92,18 @@ class NotebookSession:
     """What files held before the agent changed them, from the first use of the store on."""
     _workspace: KernelWorkspace = field(init=False)
     _store: SessionStore | None = field(default=None, init=False)
-    _checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
+    checkpoints: SqliteCheckpointStore | None = field(default=None, init=False)
     """Those in the store; one object, which knows the messages that it has seen."""
     _met: bool = field(default=False, init=False)
     """Whether this kernel has taken part in the conversation."""
     one_run: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     """Held by what changes the conversation; by a run from its beginning to the end of its clean-up."""
+    travel: Traveller = field(init=False)
 
     def __post_init__(self) -> None:
         self._workspace = KernelWorkspace(self.directory, notebook=self.notebook)
         self.deps = DeepAgentDeps(backend=self._workspace)
+        self.travel = Traveller(self)
         self.review = Reviewer(self)
 
     async def store(self) -> SessionStore:
@@ -106,13 +111,14 @@ class NotebookSession:
         if self._store is None:
             whole = EvictedFiles(self.directory).whole
             self._store = SessionStore.open(self.database, kernel=self.kernel, whole=whole)
-            self._checkpoints = SqliteCheckpointStore(self._store)
+            self.checkpoints = SqliteCheckpointStore(self._store)
             self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
             last = await self._store.last_run()
             if last is not None and last.conversation == await self._store.conversation():
                 self.deps.read_digests.update(last.read_digests)
                 if last.state is not None:
                     self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
+            await self.travel.restore()
         return self._store
 
     async def close(self) -> None:
@@ -188,7 +194,7 @@ class NotebookSession:
         async with self.one_run:
             store = await self.store()
             history = [] if request.new else repair_messages(await store.history())
-            recording = _recording_of(request, history)
+            recording = recording_of(request, history)
             who = self._answering(request.model, recording, source=request.model_source)
             if request.new:
                 await self.reset()
@@ -203,6 +209,7 @@ class NotebookSession:
             number = await store.start_run(
                 prompt=request.prompt, model=who.model.name, recording=recording, terms=terms
             )
+            interrupted = await self.travel.before_run(number)
             started = RunStarted(
                 run=str(number),
                 prompt=request.prompt,
@@ -212,8 +219,8 @@ class NotebookSession:
                 budget=None if budget is None else str(budget),
             )
             run = self._open(number, store, cell, reduce(RunState(), started, now=time.time()))
-            if who.notice is not None:
-                run.apply(NoticeGiven(text=who.notice))
+            for notice in filter(None, [who.notice, interrupted]):
+                run.apply(NoticeGiven(text=notice))
             if given_up is not None:
                 run.apply(NoticeGiven(text=f'Run {given_up.id} was waiting for an answer; it was given up.'))
             broker = self._broker(cell, run)
@@ -237,7 +244,10 @@ class NotebookSession:
             broker = self._broker(cell, run)
             try:
                 decisions = await self._decide(chosen, answer, run, broker)
-            except asyncio.CancelledError:
+                history = await store.history()
+                # Its calls are about to be executed: if the kernel is killed now, nobody may answer them once more.
+                await store.save_run(record.id, phase='running')
+            except (asyncio.CancelledError, StoreError):
                 run.suspend_again()
                 raise
             budget = state.usage.budget
@@ -248,9 +258,6 @@ class NotebookSession:
                 budget=None if budget is None else Decimal(budget),
             )
             results = results_of(record.suspended, decisions)
-            history = await store.history()
-            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
-            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)
@@ -294,7 +301,8 @@ class NotebookSession:
         spec = self.settled.spec.model_copy(update=update)
         objects = {**self.settled.objects, 'mcp_servers': self.mcp_servers}
         if self._store is not None:
-            objects |= {'history_archive': self._store, 'checkpoint_store': self._checkpoints}
+            objects |= {'history_archive': self._store, 'checkpoint_store': self.checkpoints}
+            objects |= {'checkpoint_notes': self.travel.notes, 'checkpoint_foresight': self.travel.foresee}
         return build_agent(Settled(spec=spec, objects=objects))
 
     async def _decide(
@@ -323,7 +331,9 @@ class NotebookSession:
             priced=not state.model.local,
             source=cell.source,
             read_digests=self.deps.read_digests,
+            go_back=self.travel.go_back,
         )
+        self.travel.run = number
         cell.view.open(state)
         if cell.source is not None:
             cell.source.on_stop(run.stop)
@@ -355,8 +365,9 @@ class NotebookSession:
         spent: Usage | None = None,
     ) -> RunInput:
         limit = limits.max_requests or who.request_limit or DEFAULT_MAX_REQUESTS
-        capabilities = [
-            RunPython(runner=KernelPython(cell.shell, cell.main)),
+        capabilities: list[AbstractCapability[Any]] = [
+            *automatic_checkpoints(self),
+            RunPython(runner=KernelPython(cell.shell, cell.main, on_change=self.travel.note_variables)),
             ApprovalGate(
                 mode='ask' if limits.approve == 'review' and not who.ours else limits.approve,
                 approver=broker,
@@ -373,19 +384,10 @@ class NotebookSession:
             history=history,
             deps=self.deps if who.ours else None,
             workspace=self.deps.backend if who.ours else None,
-            capabilities=capabilities if who.ours else capabilities[1:],
+            capabilities=capabilities if who.ours else capabilities[-1:],
             request_limit=limit,
             budget=limits.budget,
             timeout=limits.timeout,
             results=results,
             spent=spent,
         )
-
-
-def _recording_of(request: RunRequest, history: Sequence[ModelMessage]) -> RecordingUse | None:
-    key = recording_key(request.prompt, history)
-    if request.replay is not None:
-        return RecordingUse(mode='replay', name=request.replay, key=key)
-    if request.record is not None:
-        return RecordingUse(mode='record', name=request.record, key=key)
-    return None

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -173,7 +173,9 @@ class ReplayModel(Model):
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
     ) -> ModelResponse:
         normaliser = self._cell.recording.normaliser
-        return self._cell.answer(normaliser.request(messages, settings, parameters, model=self.model_id))
+        answer = self._cell.answer(normaliser.request(messages, settings, parameters, model=self.model_id))
+        # It is said now: whoever measures the context leaves out what was said before the latest compression.
+        return replace(answer, timestamp=datetime.now(UTC))
 
 
 @dataclass

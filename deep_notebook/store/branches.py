@@ -130,7 +130,8 @@ class Lines:
             if line is None:
                 raise UsageError(f'There is no branch {id}: `%deep branch` lists those there are.')
             if line.elsewhere:
-                raise UsageError('Another kernel is on it: shut that one down first, or go on there.')
+                name = 'The main line' if id == MAIN else f'Branch {id}'
+                raise UsageError(f'{name} is open in another kernel: shut that one down first, or go on there.')
             connection.execute('UPDATE conversations SET kernel = NULL WHERE kernel = ?', (self._kernel,))
             if id != MAIN:
                 connection.execute('UPDATE conversations SET kernel = ? WHERE id = ?', (self._kernel, id))

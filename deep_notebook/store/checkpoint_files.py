@@ -305,7 +305,7 @@ class FileCheckpointStore:
     def _report(self, path: Path, reason: str) -> None:
         if self._problems.get(path) != reason:
             self._problems[path] = reason
-            _LOGGER.warning('%s %s; it is skipped.', path, reason)
+            _LOGGER.warning('Skipped among the checkpoints: %s %s. The others are there.', path, reason)
 
 
 def _names(directory: Path) -> list[str]:

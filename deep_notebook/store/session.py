@@ -13,11 +13,14 @@ from typing import Self, Unpack
 
 from pydantic_ai.messages import ModelMessage, repair_messages
 
+from deep_notebook.errors import StoreError
+
 from .branches import BRANCHES_SCHEMA, Lines
 from .database import Database
 from .histories import HISTORIES_SCHEMA
 from .journal_tables import JOURNAL_SCHEMA
 from .messages import MESSAGES_SCHEMA, Entry, load_entries, sync_entries
+from .points import REWINDS_SCHEMA
 from .reviews import REVIEWS_SCHEMA
 from .runs import (
     END_NOT_KEPT,
@@ -61,6 +64,7 @@ MIGRATIONS = (
     REVIEWS_SCHEMA,
     COMPRESSIONS_SCHEMA,
     BRANCHES_SCHEMA,
+    REWINDS_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 
@@ -129,21 +133,38 @@ class SessionStore:
         """Return the id of the current conversation, which is created if there is none."""
         return await self._database.run(lambda connection: self._conversation)
 
-    async def new_conversation(self) -> int:
-        """End the current conversation, which stays in the file, and return the id of a new one."""
+    async def new_conversation(self, begin: Callable[[sqlite3.Connection, int], object] | None = None) -> int:
+        """End the current conversation, which stays in the file, and return the id of a new one.
+
+        Args:
+            begin: Called in the same transaction with the id of the new one, to write what it begins with.
+        """
 
         def work(connection: sqlite3.Connection) -> int:
             branch_of = connection.execute(
                 'SELECT branch_of FROM conversations WHERE id = ?', (self._conversation,)
             ).fetchone()[0]
             connection.execute('UPDATE conversations SET ended = ? WHERE id = ?', (time.time(), self._conversation))
-            return self.lines.create(connection, branch_of=branch_of)
+            new = self.lines.create(connection, branch_of=branch_of)
+            if begin is not None:
+                begin(connection, new)
+            return new
 
         def committed(conversation: int) -> None:
             self._conversation = conversation
-            self._entries = []
+            self._entries = None
 
         return await self._database.run(work, committed=committed)
+
+    async def move(self, work: Callable[[sqlite3.Connection, int], None]) -> None:
+        """Let `work` change what the current conversation, given by its id, holds; it is on the disk then."""
+
+        def committed(result: None) -> None:
+            self._entries = None
+
+        await self._database.run(
+            lambda connection: work(connection, self._conversation), committed=committed, durable=True
+        )
 
     async def history(self) -> list[ModelMessage]:
         """Return the messages of the current conversation, made valid for a model.
@@ -152,7 +173,7 @@ class SessionStore:
         """
 
         def work(connection: sqlite3.Connection) -> tuple[list[Entry], bool]:
-            return load_entries(connection, self._conversation), self._suspended_run(connection) is not None
+            return self._load(connection), self._suspended_run(connection) is not None
 
         def committed(result: tuple[list[Entry], bool]) -> None:
             self._entries = result[0]
@@ -272,7 +293,7 @@ class SessionStore:
 
     async def _write(self, present: Callable[[list[Entry]], Sequence[ModelMessage]]) -> None:
         def work(connection: sqlite3.Connection) -> list[Entry]:
-            known = load_entries(connection, self._conversation) if self._entries is None else self._entries
+            known = self._load(connection) if self._entries is None else self._entries
             entries = sync_entries(connection, self._conversation, known, present(known))
             note_compression(connection, known, entries)
             return entries
@@ -281,6 +302,16 @@ class SessionStore:
             self._entries = entries
 
         await self._database.run(work, committed=committed)
+
+    def _load(self, connection: sqlite3.Connection) -> list[Entry]:
+        try:
+            return load_entries(connection, self._conversation)
+        except ValueError as error:
+            # Such as one that another version of pydantic-ai wrote.
+            raise StoreError(
+                f'A message of this conversation in {self.path} cannot be read: `%deep reset` begins a new one, and '
+                'the old one stays there.'
+            ) from error
 
     def _suspended_run(self, connection: sqlite3.Connection) -> RunRecord | None:
         return find_run(connection, "conversation = ? AND phase = 'suspended' ORDER BY id DESC", self._conversation)

@@ -10,23 +10,51 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
-from . import approvals, files, skills, specs, subagents
-from .turns import Answers, Results, Turn
+from . import approvals, files, history, skills, specs, subagents, travel
+from .turns import Answer, Answers, Results, Turn
 
 __all__ = ['tutorial_model']
 
-_ANSWERS: Answers = {**approvals.ANSWERS, **files.ANSWERS, **subagents.ANSWERS, **skills.ANSWERS, **specs.ANSWERS}
+_ANSWERS: Answers = {
+    **approvals.ANSWERS,
+    **files.ANSWERS,
+    **subagents.ANSWERS,
+    **skills.ANSWERS,
+    **specs.ANSWERS,
+    **travel.ANSWERS,
+    **history.ANSWERS,
+}
 
 
 def tutorial_model() -> FunctionModel:
     """Return the scripted model."""
-    return FunctionModel(stream_function=_answer, model_name='scripted')
+    return FunctionModel(_whole, stream_function=_streamed, model_name='scripted')
 
 
-async def _answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+def _whole(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    """Answer in one piece, as it is wanted of a summary."""
+    answer = _answer(messages, info)
+    assert isinstance(answer, str)
+    return ModelResponse(parts=[TextPart(answer)])
+
+
+async def _streamed(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+    answer = _answer(messages, info)
+    if isinstance(answer, str):
+        yield answer
+        return
+    for index, made in enumerate(answer):
+        yield {
+            index: DeltaToolCall(
+                name=made.tool, json_args=json.dumps(made.args), tool_call_id=f'call-{len(messages)}-{index + 1}'
+            )
+        }
+
+
+def _answer(messages: list[ModelMessage], info: AgentInfo) -> Answer:
     start, turns = _turn_under_way(messages)
     number = sum(isinstance(message, ModelResponse) for message in messages[start:])
     results = Results(
@@ -38,16 +66,7 @@ async def _answer(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterato
     )
     results.instructions = info.instructions or ''
     turn = turns[number]
-    answer = turn(results) if callable(turn) else turn
-    if isinstance(answer, str):
-        yield answer
-        return
-    for index, made in enumerate(answer):
-        yield {
-            index: DeltaToolCall(
-                name=made.tool, json_args=json.dumps(made.args), tool_call_id=f'call-{len(messages)}-{index + 1}'
-            )
-        }
+    return turn(results) if callable(turn) else turn
 
 
 def _turn_under_way(messages: Sequence[ModelMessage]) -> tuple[int, list[Turn]]:

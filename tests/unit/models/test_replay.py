@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,14 @@ async def test_a_streamed_replay_comes_in_small_pieces(tmp_path: Path) -> None:
             deltas += 1
     assert text == ANSWER
     assert deltas >= 2
+
+
+async def test_an_answer_is_said_when_it_is_replayed(notebook: Notebook) -> None:
+    # Else a conversation that was compressed meanwhile would not know that this answer is newer, and how full it is.
+    await notebook.record('a', 'How many rows?')
+    before = datetime.now(UTC)
+    replayed = await notebook.run(ReplayModel(notebook.load().cell('a')), 'How many rows?')
+    assert min(message.timestamp for message in replayed.new_messages() if message.kind == 'response') >= before
 
 
 async def test_a_stream_and_a_request_find_the_same_entry(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ async def test_a_torn_file_is_said_and_never_hides_the_others(tmp_path: Path, ca
         [problem] = store.problems
         assert str(path) in problem
         assert [record.getMessage() for record in caplog.records] == [
-            f'{problem.replace(": ", " ", 1)}; it is skipped.'
+            f'Skipped among the checkpoints: {problem.replace(": ", " ", 1)}. The others are there.'
         ]
         assert path.read_bytes() == content, 'it may be all that is left of something'
     await store.save(saved[1])

@@ -1,0 +1,130 @@
+"""Time travel in words: what a rewind would do, what it did, and what to do about one that was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..masking import mask_secrets
+from ..store.rewinds import Rewind
+from ..views.panel_shapes import PlannedFile
+from ..views.panel_wording import counted_words, planned_words, variables_words
+
+if TYPE_CHECKING:
+    from .time_travel import TravelPlan
+
+__all__ = ['STATE_MOVED', 'can_undo', 'done', 'interrupted', 'needs_question', 'planned', 'rewound_by_agent', 'waiting']
+
+STATE_MOVED = 'Something has changed since this was planned, so nothing was done: look again, and decide anew.'
+
+_FILES_SHOWN = 40
+"""Files in a list; more are counted."""
+_NAMES_SHOWN = 5
+_MARKS = {'edit': '~', 'create': '+', 'delete': '-'}
+_DONE = {'edit': 'changed back', 'create': 'brought back', 'delete': 'removed'}
+
+
+def planned(plan: TravelPlan, *, mine: bool) -> str:
+    """Return what carrying out `plan` would do, one line each; with `mine`, also to files that the person changed."""
+    title = f'Go back to {plan.label!r}:' if plan.kind == 'rewind' else f'Undo the rewind to {plan.label!r}:'
+    return mask_secrets('\n'.join([title, *(f'  {line}' for line in _consequences(plan, mine=mine))]))
+
+
+def needs_question(plan: TravelPlan) -> bool:
+    """Return whether something would stay, or be given up, that the person may want otherwise."""
+    return plan.suspended is not None or any(file.yours or not file.possible for file in plan.question.files)
+
+
+def done(plan: TravelPlan, *, mine: bool) -> str:
+    """Return what was done, in a sentence or two."""
+    went = f'Went back to {plan.label!r}' if plan.kind == 'rewind' else f'Undid the rewind to {plan.label!r}'
+    messages = counted_words(plan.question.messages, 'message') if plan.question.messages else ''
+    parts = [f'{messages} taken back' if messages else '', *_files_done(plan, mine=mine)]
+    return mask_secrets(' '.join([_with(went, parts), *_left(plan, mine=mine)]))
+
+
+def rewound_by_agent(plan: TravelPlan) -> str:
+    """Return the notice of a run that ended with the agent going back."""
+    went = f'Went back to the checkpoint “{plan.label}”, and the conversation goes on from there'
+    sentences = [_with(went, _files_done(plan, mine=False)), *_left(plan, mine=False), '`%deep undo` takes it back.']
+    return mask_secrets(' '.join(sentences))
+
+
+def can_undo(rewind: Rewind | None) -> str | None:
+    """Return what an undo would take back, in a sentence."""
+    return None if rewind is None else mask_secrets(f'Went back to {rewind.label!r}.')
+
+
+def interrupted(rewind: Rewind) -> str:
+    """Return what to do about a rewind that did not come to its end."""
+    if rewind.kind == 'undo':
+        return 'An undo was interrupted: `%deep undo` completes it.'
+    again = ' '.join(
+        ['%deep rewind', rewind.label, *(f'--{part}' for part in rewind.parts if len(rewind.parts) < len(_DONE))]
+    )
+    return f'A rewind was interrupted: `{again}` completes it, `%deep undo` takes back what was done.'
+
+
+def waiting(run: int, command: str) -> str:
+    """Return that a suspended run is in the way, and what to do."""
+    return (
+        f'Run {run} waits for your answer, so nothing was changed: `%deep resume` goes on with it, '
+        f'`%deep {command} … --give-up` leaves it behind.'
+    )
+
+
+def _consequences(plan: TravelPlan, *, mine: bool) -> list[str]:
+    question = plan.question
+    lines = []
+    if question.messages:
+        lines.append(f'{counted_words(question.messages, "message")} of the conversation taken back')
+    elif plan.before.history != plan.after.history:
+        lines.append(f'the conversation has {counted_words(plan.after.messages, "message")} then')
+    if plan.changes_todos:
+        lines.append('the plan is as it was then')
+    if plan.suspended is not None:
+        lines.append(f'run {plan.suspended}, which waits for your answer, is given up')
+    lines += [_file_line(file, mine=mine) for file in question.files[:_FILES_SHOWN]]
+    if len(question.files) > _FILES_SHOWN:
+        lines.append(f'… and {counted_words(len(question.files) - _FILES_SHOWN, "more file")}')
+    lines += [f'! {gap}' for gap in question.gaps]
+    if question.variables:
+        lines.append(variables_words(question))
+    return lines or ['nothing changes']
+
+
+def _file_line(file: PlannedFile, *, mine: bool) -> str:
+    counts = ' '.join([*([f'+{file.added}'] if file.added else []), *([f'−{file.removed}'] if file.removed else [])])
+    mark, words = _MARKS[file.action], planned_words(file)
+    if not file.possible:
+        mark = '!'
+    elif file.yours and not mine:
+        mark, words = '!', 'stays: changed since by you or another program (--mine takes it back as well)'
+    return f'{mark} {file.path}  {" · ".join(filter(None, [counts, words]))}'
+
+
+def _files_done(plan: TravelPlan, *, mine: bool) -> list[str]:
+    going = [file for file in plan.question.files if file.possible and (mine or not file.yours)]
+    named = {word: [file.path for file in going if file.action == action] for action, word in _DONE.items()}
+    return [f'{_names(paths)} {word}' for word, paths in named.items() if paths]
+
+
+def _left(plan: TravelPlan, *, mine: bool) -> list[str]:
+    """Return what did not go back, one sentence each."""
+    question = plan.question
+    yours = [file.path for file in question.files if file.possible and file.yours and not mine]
+    lost = [file.path for file in question.files if not file.possible]
+    sentences = [f'Kept, since somebody else changed it too: {_names(yours)}.'] if yours else []
+    sentences += [f'Left as it is, since what it held was not kept: {_names(lost)}.'] if lost else []
+    sentences += [f'Not covered: {gap.rstrip(".")}.' for gap in question.gaps]
+    return sentences + ([f'{variables_words(question)}.'] if question.variables else [])
+
+
+def _with(sentence: str, details: Sequence[str]) -> str:
+    shown = '; '.join(filter(None, details))
+    return f'{sentence}: {shown}.' if shown else f'{sentence}.'
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f' and {len(names) - _NAMES_SHOWN} more' if len(names) > _NAMES_SHOWN else ''
+    return ', '.join(names[:_NAMES_SHOWN]) + more
