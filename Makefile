@@ -32,7 +32,7 @@ format: $(READY) ## mend what ruff can mend
 	@$(BIN)/ruff format
 
 bench: $(READY) ## measure what has to stay fast
-	@for script in tests/benchmarks/bench_*.py; do $(BIN)/python "$$script" || exit; done
+	@$(BIN)/python tests/benchmarks
 
 widget: ## rebuild the run view and the panels from their TypeScript (needs Node 20 or newer)
 	cd $(FRONTEND) && npm ci && npm run build

@@ -68,6 +68,7 @@ PEOPLE = {
     ],
     '05-skills-memory-context': [Person({'profile': ('y',)}), Person({'profile': ('n',)})],
     '06-specs-and-capabilities-on-demand': [],
+    '07-time-travel': [],
     '08-long-conversations': [],
 }
 """Who runs each recorded tutorial, beside a headless run."""

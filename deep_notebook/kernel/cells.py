@@ -50,6 +50,8 @@ class DeepCells:
         self.magics = magics
         self.shell: Any = magics.shell
         self._session: NotebookSession | None = None
+        self._may_review = False
+        """Whether the last cell may have changes to show; no other waits for its clean-up when it is interrupted."""
 
     @property
     def session(self) -> NotebookSession:
@@ -112,16 +114,19 @@ class DeepCells:
     def _start(self, options: RunOptions, body: str) -> Callable[[MainThread], Coroutine[Any, Any, Outcome]]:
         session, request = self.session, self._request(options, body)
         quiet = options.quiet or self.magics.quiet
+        self._may_review = request.limits.approve == 'review'
         return lambda main: session.run(request, self._side(main, quiet=quiet))
 
     async def resume_awaited(self, line: str) -> None:
         """Go on with a suspended run in a cell that awaits."""
         answer = commands.parse_answer(line)
+        self._may_review = True
         await self._awaited(lambda main: self.session.resume(answer, self._side(main)))
 
     def resume_blocking(self, line: str) -> None:
         """Go on with a suspended run where nothing can be awaited."""
         answer = commands.parse_answer(line)
+        self._may_review = True
         self._blocking(lambda main: self.session.resume(answer, self._side(main)))
 
     async def _awaited(self, start: Callable[[MainThread], Coroutine[Any, Any, Outcome]]) -> None:
@@ -129,8 +134,9 @@ class DeepCells:
         try:
             outcome = await run_awaited(start, gate=self.magics.shell_gate)
         except KeyboardInterrupt:
-            review = AgentThread.get().start(self.session.review.after_interrupt())
-            self._show_changes(await asyncio.wrap_future(review.future))
+            if self._may_review:
+                review = AgentThread.get().start(self.session.review.after_interrupt())
+                self._show_changes(await asyncio.wrap_future(review.future))
             raise RunInterrupted from None
         self._hand_over(outcome)
 
@@ -139,7 +145,8 @@ class DeepCells:
         try:
             outcome = run_blocking(start)
         except KeyboardInterrupt:
-            self._show_changes(self.call(self.session.review.after_interrupt()))
+            if self._may_review:
+                self._show_changes(self.call(self.session.review.after_interrupt()))
             raise RunInterrupted from None
         self._hand_over(outcome)
 

@@ -35,7 +35,7 @@ from ..capabilities.mcp import McpServer, mcp_servers
 from ..capabilities.python import RunPython
 from ..capabilities.todos import Todo
 from ..deps import DeepAgentDeps
-from ..errors import UsageError
+from ..errors import StoreError, UsageError
 from ..models.resolve import ResolvedModel, resolve_model
 from ..settling import Settled, settle
 from ..store import SessionStore
@@ -244,7 +244,10 @@ class NotebookSession:
             broker = self._broker(cell, run)
             try:
                 decisions = await self._decide(chosen, answer, run, broker)
-            except asyncio.CancelledError:
+                history = await store.history()
+                # Its calls are about to be executed: if the kernel is killed now, nobody may answer them once more.
+                await store.save_run(record.id, phase='running')
+            except (asyncio.CancelledError, StoreError):
                 run.suspend_again()
                 raise
             budget = state.usage.budget
@@ -255,9 +258,6 @@ class NotebookSession:
                 budget=None if budget is None else Decimal(budget),
             )
             results = results_of(record.suspended, decisions)
-            history = await store.history()
-            # Its calls are about to be executed: if the kernel is killed now, nobody may answer them a second time.
-            await store.save_run(record.id, phase='running')
             given = self._input(who, limits, cell, broker, history=history, results=results, spent=state.usage)
             self._met = True
             return replace(await self._drive(run, given, who), into=record.terms.into)

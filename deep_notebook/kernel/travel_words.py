@@ -114,8 +114,8 @@ def _left(plan: TravelPlan, *, mine: bool) -> list[str]:
     question = plan.question
     yours = [file.path for file in question.files if file.possible and file.yours and not mine]
     lost = [file.path for file in question.files if not file.possible]
-    sentences = [f'As somebody else changed it since: {_names(yours)}.'] if yours else []
-    sentences += [f'As it is now, since what it held was not kept: {_names(lost)}.'] if lost else []
+    sentences = [f'Kept, since somebody else changed it too: {_names(yours)}.'] if yours else []
+    sentences += [f'Left as it is, since what it held was not kept: {_names(lost)}.'] if lost else []
     sentences += [f'Not covered: {gap.rstrip(".")}.' for gap in question.gaps]
     return sentences + ([f'{variables_words(question)}.'] if question.variables else [])
 

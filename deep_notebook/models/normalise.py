@@ -22,7 +22,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_core import to_jsonable_python
 
 from deep_notebook.masking import mask_value
-from deep_notebook.store.messages import dump_message
+from deep_notebook.store.messages import dump_whole
 
 from .recording_file import binary_name, extract_binary
 
@@ -193,7 +193,7 @@ def _canonical(dumped: Mapping[str, JsonValue], names: frozenset[str]) -> dict[s
 
 def without_defaults(message: ModelMessage) -> dict[str, JsonValue]:
     """Return `message` as JSON without the fields that hold their default, so that new fields change nothing old."""
-    dumped = as_object(json.loads(dump_message(message)))
+    dumped = as_object(json.loads(dump_whole(message)))
     parts = as_list(dumped.pop('parts'))
     return {
         'kind': message.kind,

@@ -178,7 +178,7 @@ class GraphCheckpointStore:
         found = list(nodes)
         wanted = dict.fromkeys(id for node in found for id in node.properties['messages'])
         bodies = await self.engine.get_nodes(wanted)
-        loaded = load_messages(bodies[id].properties['body'] for id in wanted)
+        loaded = load_messages(bodies[id].properties['body'].encode() for id in wanted)
         messages = dict(zip(wanted, loaded, strict=True))
         return [
             Checkpoint(

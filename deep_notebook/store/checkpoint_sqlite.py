@@ -28,10 +28,13 @@ _REMEMBERED = 4
 class SqliteCheckpointStore:
     """Keeps checkpoints in the file of a session, each message once.
 
-    To save one costs what is new in its history since the last save, however many there are; what is saved survives
-    a kill and a power cut. `list_all` loads every message of every checkpoint: `summaries` is for lists. Both are
-    about the whole file, all its conversations and branches; `save_automatic` counts and forgets those of the current
-    conversation, so that two kernels on one notebook do not remove each other's.
+    To save one costs what is new in its history since the last save, however many there are. What `save` kept
+    survives a kill and a power cut. What `save_automatic` kept survives a kill; like the conversation itself, the
+    last of it can be lost in a power cut, since a run does not wait for the disk at each step.
+
+    `list_all` loads every message of every checkpoint: `summaries` is for lists. Both are about the whole file, all
+    its conversations and branches; `save_automatic` counts and forgets those of the current conversation, so that
+    two kernels on one notebook do not remove each other's.
 
     Messages must not be changed once they are saved, other than the last of a history.
 
@@ -54,7 +57,7 @@ class SqliteCheckpointStore:
     async def save(self, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint; one with the same id is replaced and keeps its place."""
         messages = list(checkpoint.messages)
-        await self._save(lambda connection: self._put(connection, checkpoint, messages))
+        await self._save(lambda connection: self._put(connection, checkpoint, messages), durable=True)
 
     async def save_automatic(self, checkpoint: Checkpoint, keep: int) -> None:
         """Keep an automatic checkpoint, and forget all automatic ones of the conversation but the latest `keep`."""
@@ -73,7 +76,7 @@ class SqliteCheckpointStore:
             )
             return history
 
-        await self._save(work)
+        await self._save(work, durable=False)
 
     async def get(self, checkpoint_id: str) -> Checkpoint | None:
         """Return the checkpoint with an id, or `None`."""
@@ -137,12 +140,11 @@ class SqliteCheckpointStore:
         found, _ = await self.session.database.run(work, committed=committed)
         return found[0] if found else None
 
-    async def _save(self, work: Callable[[sqlite3.Connection], History]) -> None:
-        await self.session.database.run(work, committed=self._remember, durable=True)
+    async def _save(self, work: Callable[[sqlite3.Connection], History], *, durable: bool) -> None:
+        await self.session.database.run(work, committed=self._remember, durable=durable)
 
     def _put(self, connection: sqlite3.Connection, checkpoint: Checkpoint, messages: list[ModelMessage]) -> History:
-        known = max(self._recent, key=lambda recent: recent.shared(messages), default=History())
-        history = put_history(connection, known, messages)
+        history = put_history(connection, self._recent, messages)
         connection.execute(
             """
             INSERT INTO checkpoints
@@ -181,7 +183,7 @@ class SqliteCheckpointStore:
 
     def _remember(self, history: History) -> None:
         """Remember a stored history; one that it continues is forgotten."""
-        others = [known for known in self._recent if known.shared(history.messages) < len(known.messages)]
+        others = [known for known in self._recent if not known.continued_by(history)]
         self._recent = [history, *others][:_REMEMBERED]
 
 

@@ -11,11 +11,11 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import is_
+from operator import is_, itemgetter
 
 from pydantic_ai.messages import ModelMessage
 
-from .messages import dump_message, load_messages, message_digest, put_message
+from .messages import UTF8_BODY, dump_message, load_messages, message_digest, put_message
 
 __all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history', 'put_node']
 
@@ -54,6 +54,8 @@ class History:
 
     messages: list[ModelMessage] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
+    last: str = ''
+    """The digest of its last message, which may grow, when it was stored; empty where nobody looked."""
 
     @property
     def node(self) -> int:
@@ -66,24 +68,37 @@ class History:
             return min(len(self.messages), len(messages))
         return next(place for place, pair in enumerate(zip(self.messages, messages, strict=False)) if not is_(*pair))
 
+    def continued_by(self, other: History) -> bool:
+        """Return whether `other` begins with this history, whose last message may have grown there."""
+        last = len(self.nodes) - 1
+        if last < 0 or last >= len(other.nodes):
+            return last < 0
+        same_before = last == 0 or self.nodes[last - 1] == other.nodes[last - 1]
+        return same_before and self.messages[last] is other.messages[last]
 
-def put_history(connection: sqlite3.Connection, known: History, messages: Sequence[ModelMessage]) -> History:
+
+def put_history(connection: sqlite3.Connection, recent: Iterable[History], messages: Sequence[ModelMessage]) -> History:
     """Store the history `messages` and return it as it is stored.
 
     Args:
         connection: In a transaction.
-        known: A history that is stored. An object that is in both at the same place, other than the last one of
-            `known`, is taken as unchanged; everything else is compared by content.
+        recent: Histories that are stored. An object that is in one at the same place, other than its last one, is
+            taken as unchanged; everything else is compared by content.
         messages: The history.
     """
-    shared = min(known.shared(messages), max(len(known.messages) - 1, 0))
-    nodes = known.nodes[:shared]
-    node = nodes[-1] if nodes else 0
-    for message in messages[shared:]:
+    shared, known = max(((one.shared(messages), one) for one in recent), key=itemgetter(0), default=(0, History()))
+    settled = min(shared, max(len(known.messages) - 1, 0))
+    nodes = known.nodes[:settled]
+    digest = ''
+    for place, message in enumerate(messages[settled:], settled):
         body = dump_message(message)
-        node = put_node(connection, node, put_message(connection, message_digest(body), message.kind, body))
-        nodes.append(node)
-    return History(list(messages), nodes)
+        digest = message_digest(body)
+        if place < shared and digest == known.last:
+            nodes.append(known.nodes[place])
+        else:
+            stored = put_message(connection, digest, message.kind, body)
+            nodes.append(put_node(connection, nodes[-1] if nodes else 0, stored))
+    return History(list(messages), nodes, digest)
 
 
 def load_histories(
@@ -118,7 +133,7 @@ def load_histories(
     messages = {found[node][1]: seen[node] for node in found.keys() & seen.keys()}
     missing = sorted({message for _, message in found.values()} - messages.keys())
     rows = connection.execute(
-        'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(missing),)
+        f'SELECT id, {UTF8_BODY} FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(missing),)
     ).fetchall()
     messages.update(zip((id for id, _ in rows), load_messages(body for _, body in rows), strict=True))
     histories = {0: History()}

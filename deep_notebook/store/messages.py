@@ -16,10 +16,14 @@ from dataclasses import dataclass
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from .plain_messages import read_plain, write_plain
+
 __all__ = [
     'MESSAGES_SCHEMA',
+    'UTF8_BODY',
     'Entry',
     'dump_message',
+    'dump_whole',
     'load_entries',
     'load_message',
     'load_messages',
@@ -57,6 +61,9 @@ MESSAGES_SCHEMA = (
     """,
 )
 
+UTF8_BODY = 'CAST(body AS BLOB)'
+"""The body of a message as `load_messages` takes it: of a megabyte, two milliseconds of decoding are saved."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -67,7 +74,15 @@ class Entry:
 
 
 def dump_message(message: ModelMessage) -> str:
-    """Return `message` as JSON. What JSON cannot hold (any object that a tool returned) is kept as its `repr`."""
+    """Return `message` as JSON, as it is stored: without the fields that are `None`, where that loses nothing.
+
+    What JSON cannot hold (any object that a tool returned) is kept as its `repr`.
+    """
+    return write_plain(message) or dump_whole(message)
+
+
+def dump_whole(message: ModelMessage) -> str:
+    """Return `message` as JSON with all its fields. What JSON cannot hold is kept as its `repr`."""
     try:
         body = ModelMessagesTypeAdapter.dump_json([message], fallback=repr).decode()
     except PydanticSerializationError:
@@ -82,9 +97,17 @@ def load_message(body: str) -> ModelMessage:
     return ModelMessagesTypeAdapter.validate_json(f'[{body}]')[0]
 
 
-def load_messages(bodies: Iterable[str]) -> list[ModelMessage]:
-    """Return the messages that `dump_message` wrote, which is faster together than one by one."""
-    return ModelMessagesTypeAdapter.validate_json(f'[{",".join(bodies)}]')
+def load_messages(bodies: Iterable[bytes]) -> list[ModelMessage]:
+    """Return the messages that `dump_message` wrote, each in UTF-8: much faster together than one by one."""
+    given = list(bodies)
+    plain = read_plain(_array(given))
+    others = [body for body, message in zip(given, plain, strict=True) if message is None]
+    read = iter(ModelMessagesTypeAdapter.validate_json(_array(others)))
+    return [next(read) if message is None else message for message in plain]
+
+
+def _array(bodies: Sequence[bytes]) -> bytes:
+    return b'[%b]' % b','.join(bodies)
 
 
 def message_digest(body: str) -> str:
@@ -119,11 +142,11 @@ def put_message(connection: sqlite3.Connection, digest: str, kind: str, body: st
 def load_entries(connection: sqlite3.Connection, conversation: int) -> list[Entry]:
     """Return the entries of `conversation` in order."""
     rows = connection.execute(
-        'SELECT body, hash FROM entries JOIN messages ON messages.id = entries.message'
+        f'SELECT {UTF8_BODY}, hash FROM entries JOIN messages ON messages.id = entries.message'
         ' WHERE conversation = ? ORDER BY position',
         (conversation,),
-    )
-    return [Entry(load_message(body), digest) for body, digest in rows]
+    ).fetchall()
+    return list(map(Entry, load_messages(body for body, _ in rows), (digest for _, digest in rows)))
 
 
 def sync_entries(

@@ -20,8 +20,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from .histories import History, put_history
-from .messages import Entry, load_messages
+from .histories import put_history
+from .messages import UTF8_BODY, Entry, load_messages
 
 __all__ = [
     'COMPRESSIONS_SCHEMA',
@@ -121,7 +121,7 @@ def note_compression(connection: sqlite3.Connection, before: Sequence[Entry], af
         row = connection.execute(query, (value,)).fetchone()
         node = 0 if row is None else row[0]
     else:
-        node = put_history(connection, History(), [entry.message for entry in before]).node
+        node = put_history(connection, (), [entry.message for entry in before]).node
     connection.execute(
         'INSERT INTO compressions (message, history) VALUES ((SELECT id FROM messages WHERE hash = ?), ?)'
         ' ON CONFLICT (message) DO NOTHING',
@@ -137,7 +137,7 @@ def load_transcript(connection: sqlite3.Connection, conversation: int) -> list[M
     ids = _unfolded(connection, [id for (id,) in rows])
     found = dict(
         connection.execute(
-            'SELECT id, body FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(ids),)
+            f'SELECT id, {UTF8_BODY} FROM messages WHERE id IN (SELECT value FROM json_each(?))', (json.dumps(ids),)
         ).fetchall()
     )
     told: list[ModelMessage] = []

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
-from . import approvals, files, history, skills, specs, subagents
+from . import approvals, files, history, skills, specs, subagents, travel
 from .turns import Answer, Answers, Results, Turn
 
 __all__ = ['tutorial_model']
@@ -24,6 +24,7 @@ _ANSWERS: Answers = {
     **subagents.ANSWERS,
     **skills.ANSWERS,
     **specs.ANSWERS,
+    **travel.ANSWERS,
     **history.ANSWERS,
 }
 

@@ -1,69 +1,46 @@
-"""What checkpoints cost, beside the least that SQLite can do: appending the same bytes in as many transactions.
+"""What checkpoints cost, beside other libraries and beside the least that SQLite can do.
 
-Everything is at `synchronous=FULL`, on a history of 1,000 messages (about 1.3 MB of JSON), each measured on fresh files
-in one process, in turn. LangGraph's SQLite saver is measured too where `langgraph-checkpoint-sqlite` is installed.
+The least is appending the same bytes in as many transactions. Everything that is saved here is at `synchronous=FULL`,
+but for the automatic checkpoints of a run, which do not wait for the disk. Each round is on fresh files, and everyone
+saves one checkpoint in turn, so that what else the machine and its disk have to do is the same for all.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
-import random
 import sqlite3
 import statistics
 import tempfile
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conversations import calls_and_results
+from measures import Row, Stopwatch, Taken, beside, load_average, print_table, within
+from peers import LANGGRAPH, PYDANTIC_DEEP, Peer, PeerError
+from peers.serve import size
 from pydantic_ai import Agent, ModelRequestContext, RunContext
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import UsageLimits
 
 from deep_notebook.capabilities.checkpoints import CheckpointMiddleware
-from deep_notebook.store import (
-    Checkpoint,
-    CheckpointStore,
-    FileCheckpointStore,
-    InMemoryCheckpointStore,
-    SqliteCheckpointStore,
-)
+from deep_notebook.store import Checkpoint, CheckpointStore, SqliteCheckpointStore
 from deep_notebook.store.messages import dump_message, load_messages
 
 MESSAGES = 1_000
 CHECKPOINTS = 200
 STEPS = 200
-ROUNDS = 3
-
-
-def history(count: int) -> list[ModelMessage]:
-    """Return a conversation of `count` messages: a prompt, then calls and results of about 2 kB."""
-    words = random.Random(7)
-    messages: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart('Look at everything.')])]
-    while len(messages) < count:
-        text = ' '.join(words.choice(('alpha', 'beta', 'gamma', 'delta', 'Größe', '数据')) for _ in range(230))
-        id = f'call_{len(messages)}'
-        messages.append(ModelResponse(parts=[TextPart('Next.'), ToolCallPart('read', {'n': len(messages)}, id)]))
-        messages.append(ModelRequest(parts=[ToolReturnPart('read', text, tool_call_id=id)]))
-    return messages[:count]
-
-
-def size(directory: Path) -> int:
-    return sum(path.stat().st_size for path in directory.rglob('*') if path.is_file())
+ROUNDS = 5
+LENGTHS = {
+    'fixed': [MESSAGES] * CHECKPOINTS,
+    'growing': [MESSAGES // CHECKPOINTS * number for number in range(1, CHECKPOINTS + 1)],
+}
 
 
 def checkpoint(messages: list[ModelMessage], number: int) -> Checkpoint:
@@ -71,16 +48,16 @@ def checkpoint(messages: list[ModelMessage], number: int) -> Checkpoint:
     return Checkpoint(str(uuid.uuid4()), f'auto-{number}', number, list(messages), metadata=metadata)
 
 
-def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> float:
+def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> Iterator[float]:
     """Append what is new and one row a checkpoint: no look-up, no sharing, no thread, serialising included."""
     with closing(sqlite3.connect(directory / 'floor.db', isolation_level=None)) as connection:
         connection.execute('PRAGMA journal_mode=WAL')
         connection.execute('PRAGMA synchronous=FULL')
         connection.execute('CREATE TABLE messages (id INTEGER PRIMARY KEY, body TEXT)')
         connection.execute('CREATE TABLE checkpoints (id TEXT, length INTEGER, metadata TEXT)')
-        began = time.perf_counter()
         written = 0
         for number, length in enumerate(lengths):
+            began = time.perf_counter()
             connection.execute('BEGIN IMMEDIATE')
             bodies = [(dump_message(message),) for message in messages[written:length]]
             connection.executemany('INSERT INTO messages (body) VALUES (?)', bodies)
@@ -88,147 +65,183 @@ def floor(directory: Path, lengths: list[int], messages: list[ModelMessage]) -> 
             connection.execute('INSERT INTO checkpoints VALUES (?, ?, ?)', row)
             connection.execute('COMMIT')
             written = length
-        return time.perf_counter() - began
+            yield time.perf_counter() - began
 
 
-async def save_all(store: CheckpointStore, lengths: list[int], messages: list[ModelMessage]) -> float:
-    began = time.perf_counter()
+async def save_all(store: CheckpointStore, lengths: list[int], messages: list[ModelMessage]) -> None:
     for number, length in enumerate(lengths):
         await store.save(checkpoint(messages[:length], number))
-    return time.perf_counter() - began
 
 
-async def milliseconds(work: Callable[[], Awaitable[Any]], rounds: int = 15) -> float:
-    taken = []
+async def taken(work: Callable[[], Awaitable[Any]], rounds: int = 15) -> list[Taken]:
+    found = []
     for _ in range(rounds):
-        began = time.perf_counter()
+        watch = Stopwatch()
         await work()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken) * 1000
-
-
-def decoding(bodies: list[str]) -> float:
-    began = time.perf_counter()
-    load_messages(bodies)
-    return (time.perf_counter() - began) * 1000
+        found.append(watch.stop())
+    return found
 
 
 def flush(directory: Path) -> float:
     """Return the milliseconds that one flush of the disk takes."""
-    taken = []
+    times = []
     with (directory / 'flushed').open('wb') as file:
         for _ in range(50):
             file.write(bytes(4096))
             file.flush()
             began = time.perf_counter()
             os.fsync(file.fileno())
-            taken.append(time.perf_counter() - began)
-    return statistics.median(taken) * 1000
+            times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1000
 
 
-async def writing(title: str, lengths: list[int]) -> None:
-    messages = history(MESSAGES)
-    megabytes = sum(len(dump_message(message).encode()) for message in messages) / 1e6
-    print(f'\n{title}: {CHECKPOINTS} checkpoints, {MESSAGES:,} messages, {megabytes:.2f} MB of JSON')
-    floors, ours, files = [], [], []
-    sizes: dict[str, int] = {}
+@dataclass
+class Figures:
+    """What was measured of one way to save: one figure a round, or why there is none."""
+
+    seconds: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    missing: str | None = None
+
+    def add(self, seconds: float, bytes: float) -> None:
+        self.seconds.append(seconds)
+        self.megabytes.append(bytes / 1e6)
+
+
+async def in_turn(messages: list[ModelMessage], file: Path, lengths: list[int], langgraph: Peer) -> list[Figures]:
+    """Save checkpoints with the floor, ours and LangGraph's `DeltaChannel`, each one in turn; return the figures."""
+    least, ours, delta = Figures(), Figures(), Figures()
     for _ in range(ROUNDS):
-        with tempfile.TemporaryDirectory() as name:
-            floors.append(floor(Path(name), lengths, messages))
-            sizes['floor'] = size(Path(name))
-        with tempfile.TemporaryDirectory() as name:
-            store = SqliteCheckpointStore.open(Path(name) / 'session.db')
+        with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+            plain = floor(Path(first), lengths, messages)
+            store = SqliteCheckpointStore.open(Path(second) / 'session.db')
             await store.count()
-            ours.append(await save_all(store, lengths, messages))
+            seconds: list[list[float]] = [[], [], []]
+            try:
+                await langgraph.ask('begin', messages=str(file), lengths=lengths, channel='delta')
+            except PeerError as error:
+                delta.missing = str(error)
+            for number, length in enumerate(lengths):
+                seconds[0].append(next(plain))
+                began = time.perf_counter()
+                await store.save(checkpoint(messages[:length], number))
+                seconds[1].append(time.perf_counter() - began)
+                if delta.missing is None:
+                    seconds[2].append(await langgraph.ask('next'))
+            plain.close()
             store.close()
-            sizes['ours'] = size(Path(name))
-        with tempfile.TemporaryDirectory() as name:
-            files.append(await save_all(FileCheckpointStore(name), lengths, messages))
-            sizes['files'] = size(Path(name))
-    least = statistics.median(floors)
-    for label, taken, bytes in (
-        ('floor: plain appends', floors, sizes['floor']),
-        ('SqliteCheckpointStore', ours, sizes['ours']),
-        ('FileCheckpointStore', files, sizes['files']),
-    ):
-        median = statistics.median(taken)
-        print(
-            f'  {label:<24}{median:>8.3f} s{median / CHECKPOINTS * 1000:>8.2f} ms each{median / least:>7.1f} x floor'
-            f'{bytes / 1e6:>8.2f} MB'
-        )
-    if importlib.util.find_spec('langgraph') is not None:
-        langgraph(lengths, messages)
+            least.add(sum(seconds[0]), size(Path(first)))
+            ours.add(sum(seconds[1]), size(Path(second)))
+            if delta.missing is None:
+                delta.add(sum(seconds[2]), await langgraph.ask('end'))
+            each = [f'{statistics.median(one) * 1000:.2f} ms' for one in seconds if one]
+            totals = [f'{sum(one):.3f} s' for one in seconds if one]
+            print(f'  floor, ours, DeltaChannel: {", ".join(totals)}; the median one {", ".join(each)}')
+    return [least, ours, delta]
 
 
-def langgraph(lengths: list[int], messages: list[ModelMessage]) -> None:
-    from langgraph.checkpoint.base import empty_checkpoint  # type: ignore[import-not-found]
-    from langgraph.checkpoint.sqlite import SqliteSaver  # type: ignore[import-not-found]
-
-    with (
-        tempfile.TemporaryDirectory() as name,
-        closing(sqlite3.connect(Path(name) / 'peer.db', check_same_thread=False)) as connection,
-    ):
-        saver = SqliteSaver(connection)
-        saver.setup()
-        connection.execute('PRAGMA synchronous=FULL')
-        bodies = [dump_message(message) for message in messages]
-        config: Any = {'configurable': {'thread_id': '1', 'checkpoint_ns': ''}}
-        began = time.perf_counter()
-        for number, length in enumerate(lengths):
-            state = {**empty_checkpoint(), 'channel_values': {'messages': bodies[:length]}}
-            config = saver.put(config, state, {'step': number}, {})
-        taken = time.perf_counter() - began
-        print(f'  {"LangGraph SqliteSaver":<24}{taken:>8.3f} s{"":>30}{size(Path(name)) / 1e6:>8.2f} MB')
+async def whole_states(file: Path, langgraph: Peer) -> Figures:
+    figures = Figures()
+    try:
+        await langgraph.ask('begin', messages=str(file), lengths=LENGTHS['fixed'], channel='whole')
+        figures.add(sum([await langgraph.ask('next') for _ in range(CHECKPOINTS)]), await langgraph.ask('end'))
+    except PeerError as error:
+        figures.missing = str(error)
+    return figures
 
 
-async def reading() -> None:
-    messages = history(MESSAGES)
-    print(f'\nReading, {CHECKPOINTS} checkpoints of up to {MESSAGES:,} messages')
+async def files_of_deep(file: Path, deep: Peer) -> Figures:
+    figures = Figures()
+    try:
+        answer = await deep.ask('checkpoints', messages=str(file), count=3)
+    except PeerError as error:
+        figures.missing = str(error)
+        return figures
+    first, each = answer['first'], answer['each']
+    print(f'  pydantic-deep: {first:.2f} s for the first 20, {each:.2f} s for each more, of which 3 were measured')
+    figures.add(first + each * (CHECKPOINTS - 20), answer['bytes_each'] * CHECKPOINTS)
+    return figures
+
+
+async def writing(title: str, messages: list[ModelMessage], file: Path, langgraph: Peer, deep: Peer) -> list[Row]:
+    least, ours, delta = await in_turn(messages, file, LENGTHS[title], langgraph)
+
+    def rows(peer: str, theirs: Figures, *, times: float | None = None, bytes: float | None = None) -> list[Row]:
+        seconds, megabytes = theirs.missing or theirs.seconds, theirs.missing or theirs.megabytes
+        work = f'{CHECKPOINTS} checkpoints, history {title}'
+        return [
+            beside(work, ours.seconds, peer, seconds, 's', at_most=times),
+            beside('  bytes written', ours.megabytes, peer, megabytes, 'MB', at_most=bytes),
+        ]
+
+    found = rows('floor: plain appends', least, times=3) + rows('LangGraph DeltaChannel', delta, times=1, bytes=1)
+    if title == 'fixed':
+        found += rows('LangGraph SqliteSaver', await whole_states(file, langgraph))
+        found += rows('pydantic-deep, scaled', await files_of_deep(file, deep))
+    return found
+
+
+async def reading(messages: list[ModelMessage], file: Path, langgraph: Peer) -> list[Row]:
+    theirs: dict[str, list[float] | str] = {}
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / 'session.db'
         store = SqliteCheckpointStore.open(path)
-        step = MESSAGES // CHECKPOINTS
-        await save_all(store, [step * number for number in range(1, CHECKPOINTS + 1)], messages)
+        await save_all(store, LENGTHS['growing'], messages)
         latest = (await store.summaries())[-1].id
-        print(f'  {"list (summaries)":<24}{await milliseconds(store.summaries):>8.2f} ms')
-        print(f'  {"load, same process":<24}{await milliseconds(lambda: store.get(latest)):>8.2f} ms')
-        print(f'  {"list_all, same process":<24}{await milliseconds(store.list_all, 3):>8.2f} ms')
+        lists = await taken(store.summaries)
+        await store.get(latest)
+        warm = await taken(lambda: store.get(latest))
         store.close()
         cold = []
-        for _ in range(9):
+        for _ in range(15):
             store = SqliteCheckpointStore.open(path)
             await store.count()
-            cold.append(await milliseconds(lambda store=store: store.get(latest), 1))
+            cold += await taken(lambda store=store: store.get(latest), 1)
             store.close()
-        print(f'  {"load, after a restart":<24}{statistics.median(cold):>8.2f} ms')
-        bodies = [dump_message(message) for message in messages]
-        print(
-            f'  {"  of which decoding":<24}{statistics.median(decoding(bodies) for _ in range(9)):>8.2f} ms (pydantic)'
-        )
-        store = SqliteCheckpointStore.open(path)
-        began = time.perf_counter()
-        await store.save(checkpoint(history(MESSAGES), 1))
-        print(f'  {"save unknown objects":<24}{(time.perf_counter() - began) * 1000:>8.2f} ms (the whole history anew)')
-        store.close()
+    bodies = [dump_message(message).encode() for message in messages]
+    decoding = []
+    for _ in range(15):
+        watch = Stopwatch()
+        load_messages(bodies)
+        decoding.append(watch.stop())
+    own, wall = statistics.median(one.own for one in decoding), statistics.median(one.wall for one in decoding)
+    print(f"  of a load after a restart, pydantic-ai's own decoding takes {own:.2f} ms ({wall:.2f})")
+    try:
+        answer = await langgraph.ask('read', messages=str(file), lengths=LENGTHS['growing'])
+        theirs = {'list': [answer['list']], 'load': [answer['load']]}
+    except PeerError as error:
+        theirs = {'list': str(error), 'load': str(error)}
+    last = f'load one of {MESSAGES:,} messages'
+
+    def clock(found: list[Taken]) -> list[float]:
+        return [statistics.median(one.wall for one in found)]
+
+    return [
+        within(f'list {CHECKPOINTS}', lists, 1),
+        beside(f'list {CHECKPOINTS}, by the clock', clock(lists), 'LangGraph DeltaChannel', theirs['list'], 'ms'),
+        within(f'{last}, again', warm, 15),
+        within(f'{last}, after a restart', cold, 15),
+        beside(f'{last}, after a restart, by the clock', clock(cold), 'LangGraph DeltaChannel', theirs['load'], 'ms'),
+    ]
 
 
 @dataclass
 class Timed(CheckpointMiddleware[Any]):
     """Notes how long each checkpoint kept the run waiting."""
 
-    taken: list[float] = field(default_factory=list, kw_only=True)
+    taken: list[Taken] = field(default_factory=list, kw_only=True)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        began = time.perf_counter()
+        watch = Stopwatch()
         prepared = await super().prepare_model_request(ctx, request_context)
-        self.taken.append((time.perf_counter() - began) * 1000)
+        self.taken.append(watch.stop())
         return prepared
 
 
-async def waits(store: CheckpointStore) -> list[float]:
-    """Return the milliseconds that a run of `STEPS` tool steps waited at each step."""
+async def run(*capabilities: Any) -> float:
+    """Return the milliseconds of each of `STEPS` tool steps."""
 
     def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) > 2 * STEPS:
@@ -239,36 +252,67 @@ async def waits(store: CheckpointStore) -> list[float]:
         """Read."""
         return 'x' * 2_000
 
-    timed = Timed(store, max_checkpoints=20)
-    agent = Agent(FunctionModel(answer), tools=[read], capabilities=[timed])
+    agent = Agent(FunctionModel(answer), tools=[read], capabilities=capabilities)
+    began = time.perf_counter()
     await agent.run('go', usage_limits=UsageLimits(request_limit=None))
-    return timed.taken[1:]
+    return (time.perf_counter() - began) / STEPS * 1000
 
 
-async def running() -> None:
-    print(f'\nA run of {STEPS} tool steps, every_tool, max_checkpoints=20: how long each step waits, milliseconds')
+async def running(file: Path, langgraph: Peer, deep: Peer) -> list[Row]:
+    waits: list[Taken] = []
+    more: list[float] = []
+    theirs: list[float] | str = []
+    await run()
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as name:
+            store = SqliteCheckpointStore.open(Path(name) / 'session.db')
+            await store.count()
+            timed = Timed(store, max_checkpoints=20)
+            without = await run()
+            more.append(await run(timed) - without)
+            waits += timed.taken[1:]
+            store.close()
+        if isinstance(theirs, list):
+            try:
+                answer = await langgraph.ask('run', messages=str(file), steps=STEPS)
+                theirs.append(answer['with'] - answer['without'])
+            except PeerError as error:
+                theirs = str(error)
+    print(f'  a step takes longer by, round by round: {" ".join(f"{one:.2f}" for one in more)} ms')
+    slowest = statistics.quantiles((one.wall for one in waits), n=100)[-1]
+    mean = statistics.mean(one.wall for one in waits)
+    print(f'  by the clock a step waits {mean:.2f} ms on average, {slowest:.2f} ms in the slowest of 100')
+    try:
+        answer = await deep.ask('run', messages=str(file), steps=STEPS, more=4)
+        deeper: list[float] | str = [answer['waits']]
+    except PeerError as error:
+        deeper = str(error)
+    work = f'a step of {STEPS} waits for its checkpoint'
+    own = [statistics.median(one.wall for one in waits)]
+    return [
+        within(work, waits, 1),
+        beside('a step takes longer', more, 'LangGraph DeltaChannel', theirs, 'ms'),
+        beside('a step waits, halfway', own, 'pydantic-deep, 4 steps', deeper, 'ms'),
+    ]
+
+
+async def measure() -> list[Row]:
+    messages = calls_and_results(MESSAGES)
     with tempfile.TemporaryDirectory() as name:
-        sqlite_store = SqliteCheckpointStore.open(Path(name) / 'session.db')
-        stores: dict[str, CheckpointStore] = {
-            'in memory': InMemoryCheckpointStore(),
-            'SQLite': sqlite_store,
-            'files': FileCheckpointStore(Path(name) / 'files'),
-        }
-        for label, store in stores.items():
-            tenths = statistics.quantiles(await waits(store), n=10)
-            print(f'  {label:<24}{tenths[4]:>8.2f} median{tenths[0]:>8.2f} best tenth{tenths[8]:>8.2f} worst tenth')
-        sqlite_store.close()
-
-
-async def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        print(f'One flush of this disk takes {flush(Path(name)):.2f} ms; every checkpoint below waits for one.')
-    await writing('A fixed history', [MESSAGES] * CHECKPOINTS)
-    step = MESSAGES // CHECKPOINTS
-    await writing('A growing history', [step * number for number in range(1, CHECKPOINTS + 1)])
-    await reading()
-    await running()
+        file = Path(name) / 'messages.json'
+        file.write_text(f'[{",".join(map(dump_message, messages))}]')
+        print(f'\nCheckpoints of {MESSAGES:,} messages, {size(Path(name)) / 1e6:.2f} MB of JSON ({load_average()})')
+        print(f'One flush of this disk takes {flush(Path(name)):.2f} ms.')
+        rows = []
+        async with Peer(*LANGGRAPH) as langgraph, Peer(*PYDANTIC_DEEP) as deep:
+            for title in LENGTHS:
+                print(f'History {title}, round by round ({load_average()}):')
+                rows += await writing(title, messages, file, langgraph, deep)
+            print('Reading and running')
+            rows += await reading(messages, file, langgraph)
+            rows += await running(file, langgraph, deep)
+    return rows
 
 
 if __name__ == '__main__':
-    asyncio.run(main())
+    print_table(asyncio.run(measure()))

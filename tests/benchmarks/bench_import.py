@@ -25,5 +25,10 @@ def seconds(code: str) -> float:
     return float(printed.splitlines()[-1])
 
 
-for name, code in CASES.items():
-    print(f'{name:<36}{statistics.median(seconds(code) for _ in range(ROUNDS)) * 1000:>8.1f} ms')
+def measure() -> None:
+    for name, code in CASES.items():
+        print(f'{name:<36}{statistics.median(seconds(code) for _ in range(ROUNDS)) * 1000:>8.1f} ms')
+
+
+if __name__ == '__main__':
+    measure()

@@ -3,95 +3,77 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import statistics
 import tempfile
-import time
 from pathlib import Path
-from pydoc_data.topics import topics
 
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from conversations import prompts_and_answers
+from measures import Heartbeat, Row, Stopwatch, Taken, beside, load_average, print_table, threads_of_stores, within
+from peers import HARNESS, PYDANTIC_DEEP, Peer, PeerError
+from pydantic_ai.messages import ModelMessagesTypeAdapter
 
 from deep_notebook.store import SessionStore
 
 MESSAGES = 20_000
 ROUNDS = 15
 QUERIES = ['the', 'exception', 'descriptor', 'zipimport', 'coroutine', 'weak reference', 'context manager', '__exit__']
-random.seed(4)
-LINES = [line.strip() for text in topics.values() for line in text.splitlines() if len(line.split()) > 5]
+ASKED = ['descriptor', 'coroutine']
+"""What the peers are asked, who take seconds for each."""
 
 
-def text(lines: int) -> str:
-    return '\n'.join(random.choices(LINES, k=lines))
+async def taken(store: SessionStore, query: str) -> Taken:
+    watch = Stopwatch()
+    await store.search(query)
+    return watch.stop()
 
 
-def conversation() -> list[ModelMessage]:
-    messages: list[ModelMessage] = []
-    for number in range(MESSAGES // 4):
-        messages += [
-            ModelRequest(parts=[UserPromptPart(text(2))]),
-            ModelResponse(parts=[TextPart(text(1)), ToolCallPart('read_file', {'path': f'{number}.py'}, f'c{number}')]),
-            ModelRequest(parts=[ToolReturnPart('read_file', text(30), f'c{number}')]),
-            ModelResponse(parts=[TextPart(text(8))]),
-        ]
-    return messages
-
-
-class Heartbeat:
-    """The longest time that a sleeping task was woken too late."""
-
-    INTERVAL = 0.001
-
-    def __init__(self) -> None:
-        self.late = 0.0
-
-    async def beat(self) -> None:
-        while True:
-            began = time.perf_counter()
-            await asyncio.sleep(self.INTERVAL)
-            self.late = max(self.late, time.perf_counter() - began - self.INTERVAL)
-
-
-async def main(path: Path) -> None:
-    with SessionStore.open(path) as store:
-        await store.sync(conversation())
-        size = path.stat().st_size
-        heart = Heartbeat()
-        beating = asyncio.create_task(heart.beat())
-        await asyncio.sleep(2)
-        print(f'{"loop late at most, idle":<28}{heart.late * 1000:>10.1f} ms')
-        heart.late = 0.0
-        began = time.perf_counter()
-        await store.search('the')
-        print(f'{"first search, which indexes":<28}{(time.perf_counter() - began) * 1000:>10.1f} ms')
-        print(f'{"loop late at most":<28}{heart.late * 1000:>10.1f} ms')
-        print(f'{"size without and with index":<28}{size / 1e6:>10.1f} MB{path.stat().st_size / 1e6:>7.1f} MB')
-        beating.cancel()
-        medians: list[float] = []
-        for query in QUERIES:
-            times: list[float] = []
-            for _ in range(ROUNDS):
-                began = time.perf_counter()
-                hits = await store.search(query)
-                times.append((time.perf_counter() - began) * 1000)
-            medians.append(statistics.median(times))
-            print(f'{query:<28}{medians[-1]:>10.2f} ms{len(hits):>4} hits')
-        print(f'{"median of all":<28}{statistics.median(medians):>10.2f} ms')
-        heart.late = 0.0
-        beating = asyncio.create_task(heart.beat())
+async def ours(store: SessionStore) -> list[Row]:
+    threads = threads_of_stores()
+    async with Heartbeat() as idle:
+        await asyncio.sleep(1)
+    async with Heartbeat(threads) as indexing:
+        first = await taken(store, 'the')
+    print(f'  the first search, which indexes everything: {first.own:,.0f} ms ({first.wall:,.0f})')
+    medians = []
+    for query in QUERIES:
+        rounds = [await taken(store, query) for _ in range(ROUNDS)]
+        medians.append(Taken(*map(statistics.median, zip(*rounds, strict=True))))
+        print(f'  {query:<24}{medians[-1].own:>8.2f} ms ({medians[-1].wall:.2f})')
+    async with Heartbeat(threads) as searching:
         for query in QUERIES * ROUNDS:
             await store.search(query)
-        beating.cancel()
-        print(f'{"loop late at most":<28}{heart.late * 1000:>10.1f} ms')
+    print(f'  event loop late at most, while nothing happens: {idle.late.own:.2f} ms ({idle.late.wall:.2f})')
+    return [
+        within(f'a search in {MESSAGES:,} messages, median of {len(QUERIES)} queries', medians, 2),
+        within('event loop late at most while the index is built', [indexing.late], 10),
+        within('event loop late at most while searching', [searching.late], 10),
+    ]
 
 
-with tempfile.TemporaryDirectory() as directory:
-    asyncio.run(main(Path(directory) / 'session.db'))
+async def measure() -> list[Row]:
+    print(f'\nSearch ({load_average()})')
+    messages = prompts_and_answers(MESSAGES)
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / 'messages.json'
+        file.write_bytes(ModelMessagesTypeAdapter.dump_json(messages))
+        with SessionStore.open(Path(name) / 'session.db') as store:
+            await store.sync(messages)
+            rows = await ours(store)
+            for label, peer in (('pydantic-deep', Peer(*PYDANTIC_DEEP)), ('pydantic-ai-harness', Peer(*HARNESS))):
+                async with peer:
+                    own: list[float] = []
+                    theirs: list[float] | str = []
+                    for query in ASKED:
+                        own.append((await taken(store, query)).wall)
+                        try:
+                            answer = await peer.ask('search', messages=str(file), query=query)
+                        except PeerError as error:
+                            theirs = str(error)
+                            break
+                        theirs.append(answer['milliseconds'])
+                    rows.append(beside('the same, event loop blocked throughout in theirs', own, label, theirs, 'ms'))
+    return rows
+
+
+if __name__ == '__main__':
+    print_table(asyncio.run(measure()))

@@ -153,6 +153,7 @@ if __name__ == '__main__':
         statement, seconds = random.randint(1, 250), random.uniform(0.0, 0.2)
         child = os.fork()
         if child == 0:
+            signal.alarm(60)  # nobody may be left to kill it
             _told = os.open(Path(order['directory']) / ACKNOWLEDGED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             if by_statement:
                 die_at_statement(statement)

@@ -19,7 +19,8 @@ from pydantic_ai.models.function import FunctionModel
 
 from deep_notebook.capabilities.context_manager import ContextManagerCapability
 from deep_notebook.errors import StoreError, UsageError
-from deep_notebook.kernel.agent_commands import COMMANDS
+from deep_notebook.kernel import agent_commands, history_commands
+from deep_notebook.kernel.requests import Answer
 from deep_notebook.kernel.run import Outcome
 from deep_notebook.kernel.run_words import NOT_KEPT
 from deep_notebook.store import database as database_module
@@ -59,17 +60,17 @@ class Disk:
         monkeypatch.setattr(database_module, '_in_transaction', in_transaction)
 
 
-def asked(cells: Cells, prompt: str) -> Outcome | StoreError:
-    """Run a prompt and return how it ended, or why it did not begin."""
+def ended(run: Callable[[], Outcome]) -> Outcome | StoreError:
+    """Return how a run ended, or why it did not begin."""
     try:
-        return cells.ask(prompt)
+        return run()
     except StoreError as error:
         return error
 
 
-def stopped_by_it(cells: Cells, prompt: str) -> bool:
-    """Run a prompt; whether the disk was too full for it, in which case one line says so."""
-    outcome = asked(cells, prompt)
+def stopped_by_it(cells: Cells, run: Callable[[], Outcome]) -> bool:
+    """Whether the disk is too full for a run, in which case one line says so."""
+    outcome = ended(run)
     if isinstance(outcome, StoreError):
         assert 'full' in str(outcome)
         assert outcome._render_traceback_() == [str(outcome)]
@@ -110,7 +111,7 @@ def test_at_every_transaction_of_a_run(tmp_path: Path, monkeypatch: pytest.Monke
             assert cells.ask('first').phase == 'done'
             before = history(cells)
             disk.room = room
-            stopped = stopped_by_it(cells, 'second')
+            stopped = stopped_by_it(cells, lambda: cells.ask('second'))
             disk.room = None
             assert history(cells)[:2] == before
             check_it_goes_on(cells)
@@ -120,6 +121,30 @@ def test_at_every_transaction_of_a_run(tmp_path: Path, monkeypatch: pytest.Monke
         if not stopped:
             break
     assert room > 10, 'a run has more transactions than that'
+
+
+def test_at_every_transaction_of_a_run_that_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(monkeypatch)
+    waited = 0
+    for room in range(200):
+        directory = tmp_path / str(room)
+        directory.mkdir()
+        model = script('First.', call('write_file', path='a.txt', content='x'), 'Second.', 'Third.')
+        with opened_cells(directory, model, OPTIONS) as cells:
+            cells.ask('first')
+            assert cells.ask('second', approve='ask').phase == 'suspended'
+            disk.room = room
+            stopped = stopped_by_it(cells, lambda: cells.answer(Answer(verdict='approve')))
+            disk.room = None
+            if stopped and cells.shown.state.phase == 'suspended':
+                waited += 1
+                assert not (directory / 'a.txt').exists()
+                assert cells.answer(Answer(verdict='approve')).phase == 'done'
+                assert (directory / 'a.txt').read_text() == 'x'
+            check_it_goes_on(cells)
+        if not stopped:
+            break
+    assert room > waited > 0, 'the answer is asked for again as long as nothing was done on it'
 
 
 def test_at_every_page_of_the_file(tmp_path: Path) -> None:
@@ -136,7 +161,7 @@ def test_at_every_page_of_the_file(tmp_path: Path) -> None:
         with opened_cells(directory, at_work(text='x' * 20_000), OPTIONS) as cells:
             assert cells.ask('first').phase == 'done'
             limit(cells, further)
-            stopped = stopped_by_it(cells, 'second')
+            stopped = stopped_by_it(cells, lambda: cells.ask('second'))
             limit(cells, None)
             check_it_goes_on(cells)
         if not stopped:
@@ -191,7 +216,7 @@ def test_on_a_small_disk(tmp_path: Path) -> None:
             assert cells.ask('first').phase == 'done'
             ballast = disk / 'ballast'
             fill(ballast)
-            assert stopped_by_it(cells, 'second')
+            assert stopped_by_it(cells, lambda: cells.ask('second'))
             ballast.unlink()
             check_it_goes_on(cells)
 
@@ -258,11 +283,15 @@ def test_a_recording_that_cannot_be_written_is_said_and_the_run_is_kept(tmp_path
 
 
 @pytest.mark.usefixtures('full_files')
-@pytest.mark.parametrize('line', ['upload sales.csv', 'memory add Likes teal.', 'spec --save agent.yaml'])
+@pytest.mark.parametrize(
+    'line',
+    ['upload sales.csv', 'memory add Likes teal.', 'spec --save agent.yaml', 'export all.md', 'export all.ipynb'],
+)
 def test_a_command_says_what_it_could_not_write(tmp_path: Path, line: str) -> None:
     (tmp_path / 'sales.csv').write_text('1')
     name, _, rest = line.partition(' ')
-    with opened_cells(tmp_path, script('unused')) as cells:
+    with opened_cells(tmp_path, script('Yes.')) as cells:
+        cells.ask('hello')
         cells.magics = SimpleNamespace(model='', budget=0)  # type: ignore[attr-defined]
         with pytest.raises(UsageError, match='No space left'):
-            COMMANDS[name](cells, rest)  # type: ignore[arg-type]
+            {**agent_commands.COMMANDS, **history_commands.COMMANDS}[name](cells, rest)  # type: ignore[arg-type]

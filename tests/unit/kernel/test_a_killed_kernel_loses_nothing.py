@@ -113,4 +113,4 @@ async def test_a_hundred_kills_cost_nothing_that_was_said_to_be_safe(
         told = kill(victims, tmp_path, seed)
         acknowledged += len(told)
         assert await wrong(tmp_path, told) == [], f'seed {seed}, in {tmp_path}'
-    assert acknowledged > 3 * KILLS, 'they were killed at work'
+    assert acknowledged > KILLS, 'they were killed at work'

@@ -118,7 +118,7 @@ async def test_what_the_person_changed_since_stays_unless_they_say_otherwise(ses
     assert '--mine' in planned(plan, mine=False)
     told = await go(session)
     assert tree(session.directory) == {'a.txt': b'person'}
-    assert 'somebody else changed it since: a.txt' in told
+    assert 'Kept, since somebody else changed it too: a.txt' in told
     await undo(session)
     assert tree(session.directory) == {'a.txt': b'person', 'b.txt': b'agent'}
 

@@ -394,9 +394,9 @@ async def test_a_session_of_an_earlier_version_gets_checkpoints(tmp_path: Path) 
         assert session.notice is None
 
 
-async def test_a_saved_checkpoint_is_on_the_disk_before_anyone_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The statements that SQLite runs; all of them on the store's thread."""
     statements: list[str] = []
     threads: set[str] = set()
     real = sqlite3.connect
@@ -412,15 +412,37 @@ async def test_a_saved_checkpoint_is_on_the_disk_before_anyone_is_told(
         return connection
 
     monkeypatch.setattr(sqlite3, 'connect', connect)
+    yield statements
+    assert threads == {'deep-notebook-store_0'}, 'never on the event loop'
+
+
+async def test_a_saved_checkpoint_is_on_the_disk_before_anyone_is_told(tmp_path: Path, traced: list[str]) -> None:
     with opened('sqlite', tmp_path) as store:
         await store.count()
-        statements.clear()
+        traced.clear()
         await store.save(checkpoint('here', history(1)))
         await store.get_by_label('here')
-    assert statements[:2] == ['PRAGMA synchronous=FULL', 'BEGIN IMMEDIATE']
-    committed = statements.index('COMMIT')
-    assert statements[committed + 1] == 'PRAGMA synchronous=NORMAL'
-    assert threads == {'deep-notebook-store_0'}, 'never on the event loop'
+    assert traced[:2] == ['PRAGMA synchronous=FULL', 'BEGIN IMMEDIATE']
+    committed = traced.index('COMMIT')
+    assert traced[committed + 1] == 'PRAGMA synchronous=NORMAL'
+
+
+async def test_a_checkpoint_of_what_is_stored_costs_one_row(tmp_path: Path, traced: list[str]) -> None:
+    messages = history(3)
+    with opened('sqlite', tmp_path) as store:
+        await store.save(checkpoint('here', messages))
+        traced.clear()
+        await store.save(checkpoint('here too', messages))
+    assert [statement.split()[2] for statement in traced if 'INSERT' in statement] == ['checkpoints']
+
+
+async def test_a_run_does_not_wait_for_the_disk_at_each_step(tmp_path: Path, traced: list[str]) -> None:
+    with opened('sqlite', tmp_path) as store:
+        await store.count()
+        traced.clear()
+        await save_automatic(store, checkpoint('auto-1', history(1), automatic=True), 2)
+    assert traced.count('COMMIT') == 1
+    assert not any('synchronous' in statement for statement in traced)
 
 
 async def test_what_another_process_cleared_is_written_again(tmp_path: Path) -> None:
