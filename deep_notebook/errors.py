@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     'DeepNotebookError',
     'McpServerError',
+    'NotKeptError',
     'PathRefusedError',
     'RecordingMissError',
     'RewindRequested',
@@ -96,3 +97,7 @@ class StoreError(DeepNotebookError):
     def _render_traceback_(self) -> list[str]:
         """Return the line that IPython shows in place of a traceback."""
         return [str(self)]
+
+
+class NotKeptError(StoreError):
+    """What a file holds could not be kept, so it was not changed."""

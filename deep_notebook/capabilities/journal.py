@@ -14,7 +14,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import AgentDepsT, ToolDefinition
 from pydantic_ai.workspaces import WorkspaceUnavailableError
 
-from ..errors import StoreError
+from ..errors import NotKeptError
 from ..store.journal import Journal, JournalCall, at_work
 from .tool_classes import changes_unseen
 
@@ -59,7 +59,7 @@ class Journaling(AbstractCapability[AgentDepsT]):
         outer = at_work()
         own = JournalCall(run=self.run, call=outer.call if outer else call.tool_call_id, tool=tool_def.name)
         with self.journal.during(own):
-            if changes_unseen(tool_def) and not (outer and outer.is_watched):
+            if changes_unseen(tool_def):
                 return await self._watched(own, args, handler)
             return await self._unwatched(own, args, handler)
 
@@ -69,7 +69,7 @@ class Journaling(AbstractCapability[AgentDepsT]):
                 await self.journal.begin(own)
             except WorkspaceUnavailableError as error:
                 raise ToolFailed(f'{own.tool} was not run: {error}.') from error
-            except StoreError as error:
+            except NotKeptError as error:
                 raise _not_kept(own, error) from error
             return await self._unwatched(own, args, handler)
         finally:
@@ -82,9 +82,9 @@ class Journaling(AbstractCapability[AgentDepsT]):
     async def _unwatched(self, own: JournalCall, args: dict[str, Any], handler: WrapToolExecuteHandler) -> Any:
         try:
             return await handler(args)
-        except StoreError as error:
+        except NotKeptError as error:
             raise _not_kept(own, error) from error
 
 
-def _not_kept(own: JournalCall, error: StoreError) -> ToolFailed:
+def _not_kept(own: JournalCall, error: NotKeptError) -> ToolFailed:
     return ToolFailed(f'{own.tool} changed nothing, because what is there now could not be kept: {error}')

@@ -153,11 +153,13 @@ class Journal:
             target = NOTHING
             if data is not None:
                 target = contents_state(data, mode=expected.mode if mode is None else mode)
-                if not target.kept or target.digest is None:
+                if not target.kept:
                     raise UsageError(f'{path} would be larger than the {FILE_LIMIT // 2**20} MiB that can be written.')
-                self._ledger.save({target.digest: data})
-            step = Replacement(path=path, now=expected, target=target)
-            return self._replace([step], source=source, run=run)[0]
+            with self._lock:
+                if data is not None and target.digest is not None:
+                    self._ledger.save({target.digest: data})
+                step = Replacement(path=path, now=expected, target=target)
+                return self._replace([step], source=source, run=run)[0]
 
         return await self._work(work)
 
@@ -193,7 +195,7 @@ class Journal:
         """Look at all files before `call` runs commands or code.
 
         Raises:
-            StoreError: What they hold could not be kept: do not run it.
+            NotKeptError: What they hold could not be kept: do not run it.
             WorkspaceUnavailableError: The directory is not there.
         """
         await self._work(lambda: self._watching.begin(call))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pydantic_ai.workspaces import WorkspaceError
 
+from ..errors import NotKeptError, StoreError
 from ..workspaces.confinement import ConfinedDirectory
 from .journal_keeping import JournalCall, Keeping
 from .journal_ledger import Ledger
@@ -55,28 +56,15 @@ class Watching:
         """Look at all files, and keep what they hold.
 
         Raises:
-            StoreError: It could not be kept.
+            NotKeptError: It could not be kept.
             WorkspaceUnavailableError: The workspace is gone.
         """
         with self._lock:
-            if call.ended:
-                return
-            call.began = time.time_ns()
-            found = self._scan(call)
-            over = [each for each in self._at_work if each.ended]
-            entries = [self._at_work[-1].entry(entry) for entry in found.entries] if self._at_work else []
-            used = {each.state.digest for each in found.baseline.files.values() if each.state.digest is not None}
-
-            def work(connection: sqlite3.Connection, line: int) -> int:
-                put_entries(connection, line, entries)
-                remove_calls(connection, [each.row for each in over])
-                drop_unused(connection, used=used, limit=TOTAL_LIMIT)
-                return put_call(connection, line, run=call.run, call=call.call, tool=call.tool)
-
-            call.row = self._ledger.write(work, durable=True)
-            self._at_work = [each for each in self._at_work if each not in over]
-            self._keeping.baseline = found.baseline
-            self._at_work.append(call)
+            if not call.ended:
+                try:
+                    self._begin(call)
+                except StoreError as error:
+                    raise NotKeptError(str(error)) from error
 
     def end(self, call: JournalCall) -> list[str]:
         """Look at all files again, write down what is different, and return what could not be covered.
@@ -106,6 +94,23 @@ class Watching:
             self._keeping.baseline = found.baseline
             self._at_work = [each for each in self._at_work if each not in over]
             return gaps
+
+    def _begin(self, call: JournalCall) -> None:
+        call.began = time.time_ns()
+        found = self._scan(call)
+        over = [each for each in self._at_work if each.ended]
+        entries = [self._at_work[-1].entry(entry) for entry in found.entries] if self._at_work else []
+        used = {each.state.digest for each in found.baseline.files.values() if each.state.digest is not None}
+
+        def work(connection: sqlite3.Connection, line: int) -> int:
+            put_entries(connection, line, entries)
+            remove_calls(connection, [each.row for each in over])
+            drop_unused(connection, used=used, limit=TOTAL_LIMIT)
+            return put_call(connection, line, run=call.run, call=call.call, tool=call.tool)
+
+        call.row = self._ledger.write(work, durable=True)
+        self._at_work = [*(each for each in self._at_work if each not in over), call]
+        self._keeping.baseline = found.baseline
 
     def _scan(self, call: JournalCall) -> Scan:
         tree = self._tree()

@@ -8,6 +8,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..errors import PathRefusedError
 from ..workspaces.confinement import ConfinedDirectory, Parts, is_deep, opened
 from ..workspaces.files import check_regular, put_file, put_link
 from .journal_types import NOTHING, FileState, same
@@ -63,7 +64,7 @@ def belongs_to_version_control(parts: Parts) -> bool:
 
 
 def look(tree: ConfinedDirectory, parts: Parts, *, limit: int = FILE_LIMIT) -> Seen:
-    """Return what is at `parts`.
+    """Return what is at `parts`; below a link or a file, that is nothing.
 
     Args:
         tree: The workspace.
@@ -71,13 +72,12 @@ def look(tree: ConfinedDirectory, parts: Parts, *, limit: int = FILE_LIMIT) -> S
         limit: The largest file to read, in bytes.
 
     Raises:
-        PathRefusedError: A directory on the way has become a link.
         OSError: As the system says.
     """
     try:
         with tree.directory(parts[:-1]) as parent:
             return look_in(parent, parts[-1], limit=limit)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PathRefusedError):
         return Seen(NOTHING)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from ..errors import StoreError
+from ..errors import NotKeptError, StoreError
 from ..workspaces.confinement import ConfinedDirectory, Parts
 from .journal_files import (
     FILE_LIMIT,
@@ -44,11 +44,6 @@ class JournalCall:
     row: int | None = None
     """Its place among the calls that are looked at, while it is at work."""
     ended: bool = False
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether files are looked at again when it ends."""
-        return self.row is not None and not self.ended
 
     def entry(self, entry: Entry) -> Entry:
         """Return an entry as one of this call."""
@@ -128,9 +123,12 @@ class Keeping:
         """Write entries before the block, and take them back if it fails.
 
         Raises:
-            StoreError: They could not be written; the block was not entered.
+            NotKeptError: They could not be written; the block was not entered.
         """
-        ids = self._ledger.record([call.entry(entry) for entry in entries], contents) if entries else []
+        try:
+            ids = self._ledger.record([call.entry(entry) for entry in entries], contents) if entries else []
+        except StoreError as error:
+            raise NotKeptError(str(error)) from error
         try:
             yield
         except BaseException:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,7 +22,7 @@ from .journal_types import NOTHING, FileChangeRecord, FileState, PathPlan, Sourc
 __all__ = ['Replacement', 'parts_of', 'plan_back', 'replace_all']
 
 _ELSEWHERE = FileState(digest='elsewhere', mode=None, kept=False)
-"""The state of a path that cannot be reached, such as one that leads out of the workspace now."""
+"""The state of a path that cannot be reached, such as one in a directory that may not be entered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +77,8 @@ def plan_back(
     removed = first.keys() - made
     planning = _Planning(tree, untouched, made, removed)
     plans = [plan for path, history in sorted(by_path.items()) if (plan := planning.plan(path, history)) is not None]
-    deleted = {plan.path for plan in plans if plan.action == 'delete'}
-    return [replace(plan, possible=False) if _is_blocked(tree, plan, deleted) else plan for plan in plans]
+    known = {plan.path: plan for plan in plans}
+    return [_given_others(plan, known, _in_the_way(tree, plan, known)) for plan in plans]
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,29 @@ def _around(path: str, directories: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(each for each in directories if each == top or each.startswith(f'{top}/')))
 
 
-def _is_blocked(tree: ConfinedDirectory, plan: PathPlan, deleted: Collection[str]) -> bool:
-    """Return whether something that stays is in the way: a file where a directory has to be, or the reverse."""
+def _in_the_way(tree: ConfinedDirectory, plan: PathPlan, known: Collection[str]) -> list[str]:
+    """Return the files and links that `plan` has to wait for: those above its path, and those in a directory there."""
     if plan.action == 'delete':
-        return False
+        return []
     parts = tuple(plan.path.split('/'))
+    found: list[str] = []
     for length in range(1, len(parts)):
-        above = tree.absolute(parts[:length])
-        if os.path.lexists(above) and not os.path.isdir(above) and '/'.join(parts[:length]) not in deleted:
-            return True
+        above = '/'.join(parts[:length])
+        place = tree.absolute(parts[:length])
+        if above in known or os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):
+            found.append(above)
     there = tree.absolute(parts)
-    for above, _, files in os.walk(there) if not os.path.islink(there) else ():
-        if any(os.path.relpath(os.path.join(above, name), tree.root) not in deleted for name in files):
-            return True
-    return False
+    for place, _, names in os.walk(there) if not os.path.islink(there) else ():
+        found += [os.path.relpath(os.path.join(place, name), tree.root) for name in names]
+    return found
+
+
+def _given_others(plan: PathPlan, known: Mapping[str, PathPlan], waits_for: Sequence[str]) -> PathPlan:
+    """Return `plan` as it is when it has to wait until others were deleted: no better than they are."""
+    others = [known.get(path) for path in waits_for]
+    possible = all(other is not None and other.action == 'delete' and other.possible for other in others)
+    yours = any(other is not None and other.yours for other in others)
+    return replace(plan, possible=plan.possible and possible, yours=plan.yours or yours)
 
 
 def replace_all(
@@ -153,7 +162,7 @@ def replace_all(
     """
     steps = sorted(replacements, key=lambda step: (step.target.digest is not None, step.path))
     for step in steps:
-        seen = _check(tree, step, 'nothing was changed')
+        seen = _check(tree, step)
         if seen.data is not None and seen.state.digest is not None:
             ledger.save({seen.state.digest: seen.data})
         if step.target.digest is not None and ledger.content(step.target.digest) is None:
@@ -238,7 +247,7 @@ class _Replacing:
 
     def _step(self, step: Replacement) -> None:
         self.at = step.path
-        _check(self._tree, step, 'it')
+        _check(self._tree, step)
         self._put(parts_of(step.path), step.target)
         self._done.append(step)
 
@@ -274,7 +283,7 @@ class _Replacing:
             self.entries.append(Entry(kind='directory', path='/'.join(parts), before=replace(NOTHING, mode=mode)))
 
 
-def _check(tree: ConfinedDirectory, step: Replacement, unchanged: str) -> Seen:
+def _check(tree: ConfinedDirectory, step: Replacement) -> Seen:
     """Return what is at the path of `step`, or raise a `UsageError` if that is not what should be there."""
     parts = parts_of(step.path)
     try:

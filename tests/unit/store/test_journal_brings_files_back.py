@@ -204,13 +204,15 @@ async def test_what_could_not_be_taken_back_is_named(agent: Agent, monkeypatch: 
 
 async def test_a_path_that_leads_out_now_is_refused(agent: Agent, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp('outside')
+    (agent.root / 'd').mkdir()
+    (agent.root / 'd' / 'a').write_text('old')
     await agent.writes('d/a', b'agent')
     (agent.root / 'd' / 'a').rename(outside / 'a')
     (agent.root / 'd').rmdir()
     (agent.root / 'd').symlink_to(outside)
     [plan] = await agent.journal.plan(0)
-    assert not plan.possible
-    with pytest.raises(UsageError, match='d/a cannot be reached'):
+    assert (plan.yours, plan.possible) == (True, False)
+    with pytest.raises(UsageError, match=r'd/a: .* All files are as they were before\.'):
         await agent.journal.restore([plan], source='rewind')
     assert (outside / 'a').read_bytes() == b'agent'
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,6 +139,19 @@ async def test_a_look_that_takes_too_long_says_so(agent: Agent, monkeypatch: pyt
         'The journal looked at the files for 2 s and did not see all: what execute changed in the others cannot be '
         'put back.'
     ]
+
+
+async def test_what_could_not_be_read_again_in_time_is_said(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_scans, 'key_of', lambda info: (info.st_size, 0, 0, 0, info.st_mode))
+    (agent.root / 'a').write_text('old')
+    async with agent.executes() as gaps:
+        (agent.root / 'a').write_text('new')
+        clock = iter([time.monotonic()])
+        late = SimpleNamespace(monotonic=lambda: next(clock, 1e9), time_ns=time.time_ns)
+        monkeypatch.setattr(journal_scans, 'time', late)
+    assert len(gaps) == 1
+    assert gaps[0].startswith('The journal looked at the files for 2 s and did not see all')
+    monkeypatch.setattr(journal_scans, 'time', time)
 
 
 async def test_a_file_that_cannot_be_read_is_named_when_it_changes(

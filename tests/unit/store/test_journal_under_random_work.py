@@ -126,7 +126,8 @@ async def go_back_and_forth(root: Path, before: list[Step], after: list[Step]) -
                 assert what_is_at(root / name) == then.get(name), name
         planned = {plan.path for plan in plans}
         for name, what in persons.items():
-            if name not in planned and what == at_the_end.get(name) and not isinstance(what, int):
+            is_needed = any(path == name or path.startswith(f'{name}/') for path in planned)
+            if not is_needed and what == at_the_end.get(name) and not isinstance(what, int):
                 assert what_is_at(root / name) == what, name
 
         await agent.takes_back(change)
