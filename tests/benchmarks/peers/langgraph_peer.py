@@ -188,8 +188,8 @@ def read(messages: str, lengths: list[int]) -> dict[str, float]:
             compiled = graph([], 'delta', saver)
             assert len(compiled.get_state(CONFIG).values['messages']) == lengths[-1]
             return {
-                'list': milliseconds(lambda: list(saver.list(CONFIG, limit=len(lengths))), 5),
-                'load': milliseconds(lambda: compiled.get_state(CONFIG).values['messages'], 9),
+                'list': milliseconds(lambda: list(saver.list(CONFIG, limit=len(lengths))), 3),
+                'load': milliseconds(lambda: compiled.get_state(CONFIG).values['messages'], 5),
             }
 
 
