@@ -110,41 +110,47 @@ class Figures:
 
 async def in_turn(messages: list[ModelMessage], file: Path, lengths: list[int], langgraph: Peer) -> list[Figures]:
     """Save checkpoints with the floor, ours and LangGraph's `DeltaChannel`, each one in turn; return the figures."""
-    least, ours, delta = Figures(), Figures(), Figures()
+    least, ours, delta, saver = Figures(), Figures(), Figures(), Figures()
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
             plain = floor(Path(first), lengths, messages)
             store = SqliteCheckpointStore.open(Path(second) / 'session.db')
             await store.count()
-            seconds: list[list[float]] = [[], [], []]
+            seconds: list[list[float]] = [[], [], [], []]
             try:
                 await langgraph.ask('begin', messages=str(file), lengths=lengths, channel='delta')
             except PeerError as error:
-                delta.missing = str(error)
+                delta.missing = saver.missing = str(error)
             for number, length in enumerate(lengths):
                 seconds[0].append(next(plain))
                 began = time.perf_counter()
                 await store.save(checkpoint(messages[:length], number))
                 seconds[1].append(time.perf_counter() - began)
                 if delta.missing is None:
-                    seconds[2].append(await langgraph.ask('next'))
+                    answer = await langgraph.ask('next')
+                    seconds[2].append(answer['added'])
+                    seconds[3].append(answer['saver'])
             plain.close()
             store.close()
             least.add(sum(seconds[0]), size(Path(first)))
             ours.add(sum(seconds[1]), size(Path(second)))
             if delta.missing is None:
-                delta.add(sum(seconds[2]), await langgraph.ask('end'))
+                bytes = await langgraph.ask('end')
+                delta.add(sum(seconds[2]), bytes)
+                saver.add(sum(seconds[3]), bytes)
             each = [f'{statistics.median(one) * 1000:.2f} ms' for one in seconds if one]
             totals = [f'{sum(one):.3f} s' for one in seconds if one]
-            print(f'  floor, ours, DeltaChannel: {", ".join(totals)}; the median one {", ".join(each)}')
-    return [least, ours, delta]
+            print(f'  floor, ours, DeltaChannel, its saver: {", ".join(totals)}; the median one {", ".join(each)}')
+    return [least, ours, delta, saver]
 
 
 async def whole_states(file: Path, langgraph: Peer) -> Figures:
     figures = Figures()
     try:
         await langgraph.ask('begin', messages=str(file), lengths=LENGTHS['fixed'], channel='whole')
-        figures.add(sum([await langgraph.ask('next') for _ in range(CHECKPOINTS)]), await langgraph.ask('end'))
+        figures.add(
+            sum([(await langgraph.ask('next'))['added'] for _ in range(CHECKPOINTS)]), await langgraph.ask('end')
+        )
     except PeerError as error:
         figures.missing = str(error)
     return figures
@@ -164,7 +170,7 @@ async def files_of_deep(file: Path, deep: Peer) -> Figures:
 
 
 async def writing(title: str, messages: list[ModelMessage], file: Path, langgraph: Peer, deep: Peer) -> list[Row]:
-    least, ours, delta = await in_turn(messages, file, LENGTHS[title], langgraph)
+    least, ours, delta, saver = await in_turn(messages, file, LENGTHS[title], langgraph)
 
     def rows(peer: str, theirs: Figures, *, times: float | None = None, bytes: float | None = None) -> list[Row]:
         seconds, megabytes = theirs.missing or theirs.seconds, theirs.missing or theirs.megabytes
@@ -175,6 +181,7 @@ async def writing(title: str, messages: list[ModelMessage], file: Path, langgrap
         ]
 
     found = rows('floor: plain appends', least, times=3) + rows('LangGraph DeltaChannel', delta, times=1, bytes=1)
+    found += rows('the same, only in its saver', saver)[:1]
     if title == 'fixed':
         found += rows('LangGraph SqliteSaver', await whole_states(file, langgraph))
         found += rows('pydantic-deep, scaled', await files_of_deep(file, deep))
