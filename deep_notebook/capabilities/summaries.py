@@ -66,7 +66,7 @@ async def summarise(messages: Sequence[ModelMessage], request: SummaryRequest) -
         ValueError: The model had nothing to say.
     """
     # Characters: half of the window, at four a token. What does not fit stays in the archive.
-    transcript = head_and_tail(_transcript(messages), max(request.max_tokens * 2, 4_000))
+    transcript = head_and_tail(_transcript(messages), max(request.max_tokens * 2, 2_000))
     focus = '' if request.focus is None else f'\n\nAbove all keep what concerns: {request.focus}'
     agent = Agent(
         request.model,

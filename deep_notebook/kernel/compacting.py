@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pydantic_ai.messages import repair_messages
-from pydantic_ai.models import infer_model
+from pydantic_ai.messages import ModelMessage, repair_messages
+from pydantic_ai.models import Model, infer_model
 from pydantic_ai.usage import RunUsage
 
 from ..capabilities.context_manager import ContextManagerCapability
@@ -51,17 +52,9 @@ async def compact(session: NotebookSession, who: ResolvedModel, focus: str | Non
         if before < _MIN_TOKENS:
             return f'There is nothing to compress yet: the conversation has about {before:,} tokens.'
         model = who.model if who.model is not None else infer_model(getattr(who.agent, 'model', None) or '')
-        most = session.settled.spec.context_manager_max_tokens
-        if isinstance(model, EmbeddedModel):
-            most = PROMPT_TOKENS // 2  # it reads less than its context has, and of figures half as much again
-        manager: ContextManagerCapability[None] = ContextManagerCapability(
-            most,
-            keep_messages=_KEEP_MESSAGES,
-            summarization_model=session.settled['summarization_model'],
-        )
         usage = RunUsage()
         try:
-            new = await manager.compact(history, model=model, focus=focus, usage=usage)
+            new = await _compressed(session, history, model, focus, usage)
         except Exception as error:
             # Whatever a provider raised: the person reads one line, and nothing was changed.
             reason = mask_secrets(f'{type(error).__name__}: {error}').strip().splitlines()[0]
@@ -75,6 +68,26 @@ async def compact(session: NotebookSession, who: ResolvedModel, focus: str | Non
         f'The conversation has about {after:,} tokens now, {before:,} before. {spent}\n'
         'What the summary stands for is kept: `%deep search` finds it, `%deep export` writes it.'
     )
+
+
+async def _compressed(
+    session: NotebookSession, history: list[ModelMessage], model: Model, focus: str | None, usage: RunUsage
+) -> list[ModelMessage]:
+    most, summariser = session.settled.spec.context_manager_max_tokens, session.settled['summarization_model']
+
+    async def within(room: int | None) -> list[ModelMessage]:
+        manager: ContextManagerCapability[None] = ContextManagerCapability(
+            room, keep_messages=_KEEP_MESSAGES, summarization_model=summariser
+        )
+        return await manager.compact(history, model=model, focus=focus, usage=usage)
+
+    if not isinstance(model, EmbeddedModel):
+        return await within(most)
+    # It reads less than its context has, and says at once when that was too much: of figures it takes few.
+    for part in (1, 2):
+        with suppress(UsageError):
+            return await within(PROMPT_TOKENS // part)
+    return await within(PROMPT_TOKENS // 4)
 
 
 def _spent(usage: RunUsage, who: ResolvedModel) -> str:

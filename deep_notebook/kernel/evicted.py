@@ -53,12 +53,11 @@ async def evicted_page(session: NotebookSession, wanted: str, number: int) -> Pa
     path = _meant(wanted, results)
     text = await asyncio.to_thread(EvictedFiles(session.directory).read, path)
     if text is None:
-        raise UsageError(
-            f'The file of {_id(path)} is gone: only the newest results are kept. What the conversation kept of it is '
-            f'in run {results[path].run}.'
-            if path in results
-            else f'There is no evicted result {wanted!r}: `%deep evicted` lists them.'
-        )
+        if path not in results:
+            raise UsageError(f'There is no evicted result {wanted!r}: `%deep evicted` lists them.')
+        run = results[path].run
+        how = '' if run is None else f' `%deep show {run}` has its beginning and its end.'
+        raise UsageError(f'The file of {_id(path)} is gone: only the newest results are kept.{how}')
     # Masked as a whole: a secret may lie across two pages.
     text = await asyncio.to_thread(mask_secrets, text)
     pages = pages_of(text)

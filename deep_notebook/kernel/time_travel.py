@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ['TravelPlan', 'Traveller']
 
+_POINTS_SHOWN = 100
 _VARIABLES_SHOWN = 20
 """Names of variables that are listed as not rewound."""
 
@@ -72,6 +73,8 @@ class Traveller:
 
     async def restore(self) -> None:
         """Take the plan and the files seen from the latest rewind, if nothing was asked since."""
+        # The journal knows its place from its first use on, and `notes` cannot wait for that.
+        await self._journal.position()
         moved = await (await self._rewinds()).in_force()
         if moved is not None:
             self._take_over(moved.after, PARTS)
@@ -101,9 +104,14 @@ class Traveller:
             await (await self._rewinds()).note_variables(self.kernel, self.run, names)
 
     async def points(self) -> list[TimelinePoint]:
-        """Return the points of the conversation, oldest first, each with what changed since the one before."""
+        """Return the points of the conversation, oldest first, each with what changed since the one before.
+
+        Of those that nobody asked for, the latest.
+        """
         rewinds = await self._rewinds()
         points, present = await rewinds.points(), await self._present()
+        latest = {point.id for point in points[-_POINTS_SHOWN:]}
+        points = [point for point in points if point.id in latest or point.is_named]
         files = await changed_files(self._journal, [point.moment.journal for point in points])
         here = await self._here(points, present)
         return [
@@ -113,7 +121,7 @@ class Traveller:
                 turn=point.turn,
                 messages=point.moment.messages,
                 at=point.at,
-                automatic=point.automatic or point.kind is not None,
+                automatic=not point.is_named,
                 run=point.run,
                 tool=point.tool,
                 files=files[number],

@@ -22,6 +22,8 @@ __all__ = ['changed_files', 'foreseen', 'planned_files']
 
 DIFFS_SHOWN = 100
 """Files whose differences are worked out at once; further ones are only named."""
+_POINT_DIFF_LIMIT = 2_000
+"""Characters of a diff between two points; the question before a rewind has more."""
 _READ_LIMIT = 1_000_000
 """Bytes of contents that are compared."""
 
@@ -33,13 +35,13 @@ async def changed_files(journal: Journal, positions: Sequence[int | None]) -> li
         return [() for _ in positions]
     changes = await journal.changes(after=known[0], until=known[-1])
     left = DIFFS_SHOWN
-    found: list[tuple[FileChange, ...]] = [()]
-    for before, now in pairwise(known):
+    found: list[tuple[FileChange, ...]] = []
+    for before, now in reversed([*pairwise(known)]):
         net = _net([change for change in changes if before < change.id <= now])
         files = [await _file_change(journal, path, *states, with_diff=left > n) for n, (path, states) in enumerate(net)]
         left -= len(files)
         found.append(tuple(files))
-    rest = iter(found)
+    rest = iter([(), *reversed(found)])
     return [() if position is None else next(rest) for position in positions]
 
 
@@ -108,7 +110,7 @@ async def _file_change(
         diff = await _diff(path, before, await _content(journal, before), after, await _content(journal, after))
     if diff is None:
         return FileChange(path=path)
-    return FileChange(path=path, added=diff.added, removed=diff.removed, diff=diff.text())
+    return FileChange(path=path, added=diff.added, removed=diff.removed, diff=diff.text(limit=_POINT_DIFF_LIMIT))
 
 
 async def _content(journal: Journal, state: FileState) -> bytes | None:

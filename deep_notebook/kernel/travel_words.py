@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..masking import mask_secrets
-from ..store.rewinds import Rewind
+from ..store.rewinds import PARTS, Rewind
 from ..views.panel_shapes import PlannedFile
 from ..views.panel_wording import counted_words, planned_words, variables_words
+from .travel_targets import SHORT
 
 if TYPE_CHECKING:
     from .time_travel import TravelPlan
@@ -59,9 +60,9 @@ def interrupted(rewind: Rewind) -> str:
     """Return what to do about a rewind that did not come to its end."""
     if rewind.kind == 'undo':
         return 'An undo was interrupted: `%deep undo` completes it.'
-    again = ' '.join(
-        ['%deep rewind', rewind.label, *(f'--{part}' for part in rewind.parts if len(rewind.parts) < len(_DONE))]
-    )
+    target = (rewind.checkpoint or rewind.label)[:SHORT]
+    alone = [f'--{part}' for part in rewind.parts] if len(rewind.parts) < len(PARTS) else []
+    again = ' '.join(['%deep rewind', target, *alone])
     return f'A rewind was interrupted: `{again}` completes it, `%deep undo` takes back what was done.'
 
 

@@ -36,7 +36,9 @@ _PARTS: dict[str, Any] = {
     'tool-call': ToolCallPart,
     'tool-return': ToolReturnPart,
 }
-_SCALARS = (str, int, float, bool, datetime)
+_SCALARS = frozenset({str, int, float, bool, datetime, type(None)})
+_APART = frozenset({'parts', 'usage'})
+"""Fields of a message that are looked at on their own."""
 _ANY_JSON = frozenset({'args', 'metadata', 'provider_details'})
 """Fields that hold whatever JSON they are given; all other fields of what is read are texts."""
 
@@ -72,19 +74,20 @@ def _adapter(kind: Literal['request', 'response']) -> TypeAdapter[Any]:
 
 def _is_plain(message: ModelMessage) -> bool:
     """Return whether no `None` in `message` says anything: the objects of tools may have fields of their own."""
-    own = (value for name, value in vars(message).items() if name not in ('parts', 'usage'))
-    return all(map(_is_json, own)) and all(
-        part.part_kind in _PARTS and part.__dict__.get('content', '') is not None and _is_json(vars(part))
-        for part in message.parts
-    )
+    for part in message.parts:
+        fields = vars(part)
+        if part.part_kind not in _PARTS or fields.get('content', '') is None or not _is_json(fields):
+            return False
+    return all(_is_json(value) for name, value in vars(message).items() if name not in _APART)
 
 
 def _is_json(value: object) -> bool:
+    kind = type(value)
+    if kind in _SCALARS:
+        return True
     if isinstance(value, dict):
         return all(map(_is_json, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return value is None or type(value) in _SCALARS
+    return isinstance(value, list) and all(map(_is_json, value))
 
 
 def _message(fields: dict[str, Any]) -> ModelMessage | None:

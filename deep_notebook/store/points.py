@@ -104,6 +104,11 @@ class Point:
     """Whether it is forgotten when there are many."""
 
     @property
+    def is_named(self) -> bool:
+        """Whether the agent or the person asked for it."""
+        return self.kind is None and not self.automatic
+
+    @property
     def run(self) -> int | None:
         """The run that it belongs to, for the eye."""
         return self.before_run if self.before_run is not None else self.moment.run

@@ -110,41 +110,47 @@ class Figures:
 
 async def in_turn(messages: list[ModelMessage], file: Path, lengths: list[int], langgraph: Peer) -> list[Figures]:
     """Save checkpoints with the floor, ours and LangGraph's `DeltaChannel`, each one in turn; return the figures."""
-    least, ours, delta = Figures(), Figures(), Figures()
+    least, ours, delta, saver = Figures(), Figures(), Figures(), Figures()
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
             plain = floor(Path(first), lengths, messages)
             store = SqliteCheckpointStore.open(Path(second) / 'session.db')
             await store.count()
-            seconds: list[list[float]] = [[], [], []]
+            seconds: list[list[float]] = [[], [], [], []]
             try:
                 await langgraph.ask('begin', messages=str(file), lengths=lengths, channel='delta')
             except PeerError as error:
-                delta.missing = str(error)
+                delta.missing = saver.missing = str(error)
             for number, length in enumerate(lengths):
                 seconds[0].append(next(plain))
                 began = time.perf_counter()
                 await store.save(checkpoint(messages[:length], number))
                 seconds[1].append(time.perf_counter() - began)
                 if delta.missing is None:
-                    seconds[2].append(await langgraph.ask('next'))
+                    answer = await langgraph.ask('next')
+                    seconds[2].append(answer['added'])
+                    seconds[3].append(answer['saver'])
             plain.close()
             store.close()
             least.add(sum(seconds[0]), size(Path(first)))
             ours.add(sum(seconds[1]), size(Path(second)))
             if delta.missing is None:
-                delta.add(sum(seconds[2]), await langgraph.ask('end'))
+                bytes = await langgraph.ask('end')
+                delta.add(sum(seconds[2]), bytes)
+                saver.add(sum(seconds[3]), bytes)
             each = [f'{statistics.median(one) * 1000:.2f} ms' for one in seconds if one]
             totals = [f'{sum(one):.3f} s' for one in seconds if one]
-            print(f'  floor, ours, DeltaChannel: {", ".join(totals)}; the median one {", ".join(each)}')
-    return [least, ours, delta]
+            print(f'  floor, ours, DeltaChannel, its saver: {", ".join(totals)}; the median one {", ".join(each)}')
+    return [least, ours, delta, saver]
 
 
 async def whole_states(file: Path, langgraph: Peer) -> Figures:
     figures = Figures()
     try:
         await langgraph.ask('begin', messages=str(file), lengths=LENGTHS['fixed'], channel='whole')
-        figures.add(sum([await langgraph.ask('next') for _ in range(CHECKPOINTS)]), await langgraph.ask('end'))
+        figures.add(
+            sum([(await langgraph.ask('next'))['added'] for _ in range(CHECKPOINTS)]), await langgraph.ask('end')
+        )
     except PeerError as error:
         figures.missing = str(error)
     return figures
@@ -164,7 +170,7 @@ async def files_of_deep(file: Path, deep: Peer) -> Figures:
 
 
 async def writing(title: str, messages: list[ModelMessage], file: Path, langgraph: Peer, deep: Peer) -> list[Row]:
-    least, ours, delta = await in_turn(messages, file, LENGTHS[title], langgraph)
+    least, ours, delta, saver = await in_turn(messages, file, LENGTHS[title], langgraph)
 
     def rows(peer: str, theirs: Figures, *, times: float | None = None, bytes: float | None = None) -> list[Row]:
         seconds, megabytes = theirs.missing or theirs.seconds, theirs.missing or theirs.megabytes
@@ -175,6 +181,7 @@ async def writing(title: str, messages: list[ModelMessage], file: Path, langgrap
         ]
 
     found = rows('floor: plain appends', least, times=3) + rows('LangGraph DeltaChannel', delta, times=1, bytes=1)
+    found += rows('the same, only in its saver', saver)[:1]
     if title == 'fixed':
         found += rows('LangGraph SqliteSaver', await whole_states(file, langgraph))
         found += rows('pydantic-deep, scaled', await files_of_deep(file, deep))
@@ -182,7 +189,9 @@ async def writing(title: str, messages: list[ModelMessage], file: Path, langgrap
 
 
 async def reading(messages: list[ModelMessage], file: Path, langgraph: Peer) -> list[Row]:
-    theirs: dict[str, list[float] | str] = {}
+    cold: list[Taken] = []
+    listing: list[float] | str = []
+    loading: list[float] | str = []
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / 'session.db'
         store = SqliteCheckpointStore.open(path)
@@ -192,12 +201,20 @@ async def reading(messages: list[ModelMessage], file: Path, langgraph: Peer) -> 
         await store.get(latest)
         warm = await taken(lambda: store.get(latest))
         store.close()
-        cold = []
-        for _ in range(15):
-            store = SqliteCheckpointStore.open(path)
-            await store.count()
-            cold += await taken(lambda store=store: store.get(latest), 1)
-            store.close()
+        for _ in range(ROUNDS):
+            for _ in range(5):
+                store = SqliteCheckpointStore.open(path)
+                await store.count()
+                cold += await taken(lambda store=store: store.get(latest), 1)
+                store.close()
+            if isinstance(listing, list) and isinstance(loading, list):
+                try:
+                    answer = await langgraph.ask('read', messages=str(file), lengths=LENGTHS['growing'])
+                except PeerError as error:
+                    listing = loading = str(error)
+                else:
+                    listing.append(answer['list'])
+                    loading.append(answer['load'])
     bodies = [dump_message(message).encode() for message in messages]
     decoding = []
     for _ in range(15):
@@ -205,23 +222,18 @@ async def reading(messages: list[ModelMessage], file: Path, langgraph: Peer) -> 
         load_messages(bodies)
         decoding.append(watch.stop())
     own, wall = statistics.median(one.own for one in decoding), statistics.median(one.wall for one in decoding)
-    print(f"  of a load after a restart, pydantic-ai's own decoding takes {own:.2f} ms ({wall:.2f})")
-    try:
-        answer = await langgraph.ask('read', messages=str(file), lengths=LENGTHS['growing'])
-        theirs = {'list': [answer['list']], 'load': [answer['load']]}
-    except PeerError as error:
-        theirs = {'list': str(error), 'load': str(error)}
+    print(f'  of a load after a restart, decoding takes {own:.2f} ms ({wall:.2f})')
     last = f'load one of {MESSAGES:,} messages'
 
     def clock(found: list[Taken]) -> list[float]:
-        return [statistics.median(one.wall for one in found)]
+        return [statistics.median(one.wall for one in found)] * ROUNDS
 
     return [
         within(f'list {CHECKPOINTS}', lists, 1),
-        beside(f'list {CHECKPOINTS}, by the clock', clock(lists), 'LangGraph DeltaChannel', theirs['list'], 'ms'),
+        beside(f'list {CHECKPOINTS}, by the clock', clock(lists), 'LangGraph DeltaChannel', listing, 'ms'),
         within(f'{last}, again', warm, 15),
         within(f'{last}, after a restart', cold, 15),
-        beside(f'{last}, after a restart, by the clock', clock(cold), 'LangGraph DeltaChannel', theirs['load'], 'ms'),
+        beside(f'{last}, after a restart, by the clock', clock(cold), 'LangGraph DeltaChannel', loading, 'ms'),
     ]
 
 

@@ -14,9 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import FunctionModel
 
-from harness.scripted import Turn, call, prompts, script
+from harness.scripted import Call, Turn, call, prompts, script
 from harness.sessions import opened_cells
 
 __all__ = ['FarCells', 'FarProcess', 'model']
@@ -86,8 +87,13 @@ class FarCells:
 
 
 def model() -> FunctionModel:
-    """A model that calls a tool, then answers with the last prompt."""
-    turns: list[Turn] = [call('ls', path='.'), lambda messages: f'You said: {prompts(messages)[-1]}']
+    """A model that writes a file if the prompt is `write FILE`, or looks around, then answers with the last prompt."""
+
+    def work(messages: list[ModelMessage]) -> Call:
+        word, _, path = prompts(messages)[-1].partition(' ')
+        return call('write_file', path=path, content='x') if word == 'write' else call('ls', path='.')
+
+    turns: list[Turn] = [work, lambda messages: f'You said: {prompts(messages)[-1]}']
     return script(*turns * 500)
 
 

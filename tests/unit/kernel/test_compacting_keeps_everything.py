@@ -23,7 +23,9 @@ from pydantic_ai.tools import DeferredToolRequests
 from deep_notebook.errors import UsageError
 from deep_notebook.kernel.compacting import compact
 from deep_notebook.kernel.session import NotebookSession
+from deep_notebook.models.embedded import EmbeddedModel
 from harness.scripted import script
+from harness.scripted_completion import ScriptedCompletion
 
 pytestmark = pytest.mark.anyio
 
@@ -111,6 +113,26 @@ async def test_what_is_going_on_or_waits_is_not_pulled_away(tmp_path: Path) -> N
     await store.save_run(run, phase='suspended', suspended=requests)
     with pytest.raises(UsageError, match=f'Run {run} waits for your answer'):
         await compact(notebook, who, None)
+    await notebook.close()
+
+
+async def test_the_embedded_model_summarises_what_it_can_read(tmp_path: Path) -> None:
+    figures = '\n'.join(f'2026-01-{day:02},{day * 1234567}' for day in range(1, 29))
+    talk = [
+        message
+        for number in range(12)
+        for message in (
+            ModelRequest(parts=[UserPromptPart(f'Sum {number}: {figures}')]),
+            ModelResponse(parts=[TextPart(f'It is {number}.')]),
+        )
+    ]
+    complete = ScriptedCompletion(['They summed figures.'])
+    notebook = await session(tmp_path, 'unused', talk=talk)
+    notebook.namespace['local'] = EmbeddedModel(complete=complete)
+    told = await compact(notebook, notebook.resolve('local'), None)
+    assert 'They summed figures.' in said(await (await notebook.store()).history())
+    assert told.splitlines()[0].endswith('no cost.')
+    assert 'Sum 0: ' in complete.requests[0].prompt
     await notebook.close()
 
 

@@ -49,7 +49,7 @@ Too large for the conversation, the newest last. `%deep evicted ID` shows one:
   call_2   fetch · gone · run 1 · .deep/large_tool_results/call_2
   call_3   execute · 90 kB · run 1 · .deep/large_tool_results/call_3\
 """)
-    with pytest.raises(UsageError, match=r'The file of call_2 is gone: .* run 1'):
+    with pytest.raises(UsageError, match=r'The file of call_2 is gone: .* `%deep show 1` has'):
         await evicted_page(notebook, 'call_2', 1)
     await notebook.close()
 

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from deep_notebook.errors import UsageError
+from deep_notebook.kernel.requests import Answer
 from deep_notebook.kernel.session import NotebookSession
 from deep_notebook.kernel.travel_panel import TimelinePanel
 from deep_notebook.kernel.travel_words import done, planned
 from deep_notebook.settling import settle
 from deep_notebook.store.rewinds import Rewinds
 from deep_notebook.views.panel_shapes import Timeline
-from harness.scripted import Call, call, prompts
+from harness.scripted import Call, call, prompts, script
+from harness.sessions import opened_cells
 from harness.travel import ask, opened, tree
 
 pytestmark = pytest.mark.anyio
@@ -306,6 +308,28 @@ async def test_a_rewind_that_a_crash_interrupts_is_completed_or_undone(
             await go(session, '1')
         _, shown = await ask(session, 'Hello.')
         assert 'A rewind was interrupted' in (shown.notice or '')
+
+
+def test_checkpoints_of_a_run_that_is_resumed_after_a_restart_know_how_files_were(tmp_path: Path) -> None:
+    denied = call('execute', command='true')
+    with opened_cells(tmp_path, script(writes(a_txt='a'), 'Done.', denied)) as cells:
+        cells.ask('Write.')
+        assert cells.ask('Run.', approve='ask').phase == 'suspended'
+    with opened_cells(tmp_path, script([plan_of('x')], 'Done.')) as cells:
+        cells.answer(Answer(verdict='deny'))
+        travel = cells.session.travel
+        [*_, last] = cells.call(travel.points())
+        assert (last.tool, cells.call(travel.plan(last.id)).paths) == ('write_todos', ())
+
+
+async def test_a_long_list_leaves_out_old_points_that_nobody_asked_for(session: NotebookSession) -> None:
+    await ask(session, 'Hello.')
+    await session.travel.save('mine')
+    for number in range(110):
+        await session.travel.before_run(2 + number)
+    shown = await labels(session)
+    assert (len(shown), shown[0], shown[1]) == (101, 'mine', 'before run 12')
+    assert (await session.travel.plan('before run 1')).label == 'before run 1', 'it is still there'
 
 
 async def test_plan_and_files_seen_survive_a_restart_after_a_rewind(tmp_path: Path) -> None:

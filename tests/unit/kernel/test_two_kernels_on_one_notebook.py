@@ -180,3 +180,23 @@ def test_a_killed_branch_leaves_no_run_that_goes_on(far: FarProcess, tmp_path: P
             killed = two.call(store.start_run(prompt='killed', model='m'))
         with near_cells(tmp_path, 'two') as two:
             assert two.call(two.session.stored_run(killed)).phase == 'stopped'
+
+
+def test_a_rewind_takes_back_only_what_its_own_kernel_did(far: FarProcess, tmp_path: Path) -> None:
+    with far.cells(tmp_path, 'one') as one:
+        one.ask('write first')
+        with near_cells(tmp_path, 'two') as two:
+            for prompt in ('write near', 'write both'):
+                two.ask(prompt)
+            one.ask('write far')
+            (tmp_path / 'both').write_text('changed in between')
+            travel = two.session.travel
+            assert two.call(travel.points())[0].label == 'before run 2'
+
+            plan = two.call(travel.plan('2'))
+            assert [(path.path, path.yours) for path in plan.paths] == [('both', True), ('near', False)]
+            two.call(travel.rewind(plan))
+
+            assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ['both', 'far', 'first']
+            assert said(asked(two)) == ['write first']
+            assert one.ask('go on')['prompts'] == ['write first', 'write far', 'go on']

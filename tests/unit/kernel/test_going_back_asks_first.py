@@ -1,0 +1,105 @@
+"""`%deep rewind` shows what it would do before it does it, and `%deep undo` where something would stay as it is."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from deep_notebook.errors import UsageError
+from deep_notebook.kernel.travel_commands import COMMANDS
+from harness.scripted import call, script
+from harness.sessions import Cells, opened_cells
+from harness.travel import tree
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> Iterator[Cells]:
+    model = script([call('write_file', path=name, content='agent') for name in ('a.txt', 'b.txt')], 'Done.')
+    with opened_cells(tmp_path, model) as cells:
+        cells.ask('Write.')
+        yield cells
+
+
+class Person:
+    """Answers `input()`, or nobody does."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: Cells) -> None:
+        self.asked: list[str] = []
+        self.answer: str | None = None
+        self._cells = SimpleNamespace(session=cells.session, shell=SimpleNamespace())
+        self._capsys = capsys
+        monkeypatch.setattr(builtins, 'input', self._input)
+
+    def deep(self, line: str, answer: str | None = None) -> str:
+        """What a `%deep` line prints."""
+        self.answer = answer
+        self.asked.clear()
+        name, _, rest = line.partition(' ')
+        cells: Any = self._cells
+        COMMANDS[name](cells, rest)
+        return self._capsys.readouterr().out
+
+    def _input(self, prompt: str) -> str:
+        self.asked.append(prompt)
+        if self.answer is None:
+            raise EOFError
+        return self.answer
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: Cells) -> Person:
+    return Person(monkeypatch, capsys, cells)
+
+
+BOTH = {'a.txt': b'agent', 'b.txt': b'agent'}
+
+
+def test_only_a_yes_goes_back(person: Person, tmp_path: Path) -> None:
+    for answer in ('', 'n', 'what?'):
+        assert 'Nothing was changed.' in person.deep('rewind', answer)
+        assert tree(tmp_path) == BOTH
+    with pytest.raises(UsageError, match=r'`%deep rewind --files --yes` does it'):
+        person.deep('rewind --files')
+    shown = person.deep('rewind', 'Y')
+    assert person.asked == ['Go back? [y/N] ']
+    assert '- a.txt  −1 · is removed' in shown
+    assert tree(tmp_path) == {}
+
+
+def test_an_undo_asks_only_where_something_would_stay(person: Person, tmp_path: Path) -> None:
+    person.deep('rewind --yes')
+    assert person.asked == []
+    person.deep('undo')
+    assert person.asked == []
+    assert tree(tmp_path) == BOTH
+
+    person.deep('rewind --yes')
+    (tmp_path / 'a.txt').write_text('person')
+    shown = person.deep('undo', 'n')
+    assert person.asked == ['Undo it? [y/N] ']
+    assert '! a.txt  +1 −1 · stays: changed since by you or another program (--mine takes it back as well)' in shown
+    assert tree(tmp_path) == {'a.txt': b'person'}
+    person.deep('undo --mine', 'y')
+    assert tree(tmp_path) == BOTH
+
+
+@pytest.mark.parametrize(
+    ('line', 'says'),
+    [
+        ('rewind --file', r"no option --file. Did you mean '--files'\?"),
+        ('undo before run 1', 'takes back the latest rewind'),
+        ('undo', 'no rewind to undo'),
+        ('fork', 'takes a checkpoint'),
+        ('checkpoint', 'A label has 1 to 100 characters'),
+        ('checkpoints 3', 'takes nothing'),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_with_the_fix(person: Person, line: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as raised:
+        person.deep(line)
+    assert '\n' not in str(raised.value)
