@@ -393,7 +393,9 @@ def test_nothing_changes_a_finished_run_but_its_usage() -> None:
 
 
 @pytest.mark.parametrize(
-    'event', [object(), None, 'text', EnqueuedMessagesEvent(enqueue_id='1', messages=())], ids=repr
+    'event',
+    [object(), None, 'text', EnqueuedMessagesEvent(enqueue_id='1', messages=())],
+    ids=['object', 'none', 'text', 'messages'],
 )
 def test_an_unknown_event_leaves_the_very_same_state(event: object) -> None:
     state = started()
