@@ -117,11 +117,7 @@ def mask_value(value: JsonValue) -> JsonValue:
 def _mask_json(value: JsonValue, key: str, pattern: re.Pattern[str] | None) -> JsonValue:
     if isinstance(value, str):
         assignment = f'{key}="{value}"'
-        return (
-            MASK
-            if key and _ASSIGNMENT.sub(_mask_assignment, assignment) == f'{key}="{MASK}"'
-            else _mask(value, pattern)
-        )
+        return MASK if key and _mask_assignments(assignment) == f'{key}="{MASK}"' else _mask(value, pattern)
     if isinstance(value, dict):
         # The base64 of a picture is no text, and is no picture any more with a mask in it.
         kept = 'data' if value.get('kind') == 'binary' else None
@@ -144,7 +140,7 @@ def _mask(text: str, pattern: re.Pattern[str] | None) -> str:
     lowered = text.lower()
     if not any(word in lowered for word in _WORDS):
         return text
-    text = _ASSIGNMENT.sub(_mask_assignment, text)
+    text = _mask_assignments(text)
     return _OPTION.sub(rf'\g<sep>{MASK}', text)
 
 
@@ -196,15 +192,24 @@ def _mask_bearer(match: re.Match[str]) -> str:
     return kind + space + MASK
 
 
-def _mask_assignment(match: re.Match[str]) -> str:
-    value = match['quoted'] or match['bare']
-    quoted = match['quoted'] is not None
-    if _is_secret(match['word'].lower(), match['sep'], value, quoted=quoted, after=match['after'] or ''):
-        value = MASK
-    else:
-        # `token: password=…`: what is no secret itself may hold one.
-        value = _ASSIGNMENT.sub(_mask_assignment, value)
-    return match['word'] + match['sep'] + (match['quote'] or '') + value + (match['after'] or '')
+def _mask_assignments(text: str) -> str:
+    """Return `text` with a mask for each value of a secret-looking name.
+
+    What is no secret itself is looked into: in `token: password=…` and `token: token: …` the value is a name too.
+    """
+    parts: list[str] = []
+    at = 0
+    while (match := _ASSIGNMENT.search(text, at)) is not None:
+        quoted = match['quoted'] is not None
+        start, end = match.span('quoted' if quoted else 'bare')
+        value = text[start:end]
+        if _is_secret(match['word'].lower(), match['sep'], value, quoted=quoted, after=match['after'] or ''):
+            parts += [text[at:start], MASK]
+            at = end
+        else:
+            parts.append(text[at : match.end('sep')])
+            at = match.end('sep')
+    return ''.join([*parts, text[at:]])
 
 
 def _is_secret(word: str, sep: str, value: str, *, quoted: bool, after: str) -> bool:

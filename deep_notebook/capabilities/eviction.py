@@ -34,6 +34,7 @@ from .agent_paths import agent_path, is_agents_own, safe_name
 from .events import ResultEvictedEvent
 from .filesystem.files import run_workspace
 from .filesystem.places import Place, answering, locate
+from .output import EVICTION, MOVED_ABOVE, head_and_tail
 
 __all__ = [
     'DEFAULT_EVICTION_PATH',
@@ -124,7 +125,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
     backend: BackendProtocol | None = None
     """Where the files go in a run that has no workspace and no `deps.backend`."""
 
-    id: str | None = field(default='eviction', kw_only=True)
+    id: str | None = field(default=EVICTION, kw_only=True)
     description: str | None = field(default='Move tool results that are too large into files.', kw_only=True)
 
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
@@ -153,7 +154,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         """Return the result, or its preview once the file is written."""
         value = result.return_value if isinstance(result, ToolReturn) else result
         part = ToolReturnPart(call.tool_name, value, call.tool_call_id, tool_kind=tool_def.tool_kind)
-        moved = await self._moved(ctx, part, args)
+        moved = await self._moved(ctx, part, args, above=(tool_def.metadata or {}).get(MOVED_ABOVE))
         if moved is part:
             return result
         return replace(result, return_value=moved.content) if isinstance(result, ToolReturn) else moved.content
@@ -205,9 +206,12 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         return part
 
     async def _moved(
-        self, ctx: RunContext[AgentDepsT], part: ToolReturnPart, args: Mapping[str, Any]
+        self, ctx: RunContext[AgentDepsT], part: ToolReturnPart, args: Mapping[str, Any], *, above: int | None = None
     ) -> ToolReturnPart:
-        """Return `part` with a preview in the place of its text if that is too large and the file was written."""
+        """Return `part` with a preview in the place of its text if that is too large and the file was written.
+
+        Where a tool left it to us to bound its result, `above` is how many characters may stay in any case.
+        """
         # A kind is what pydantic-ai itself reads in the history: loaded capabilities, tools that were found.
         if part.tool_kind is not None or evicted_path(part.content) is not None:
             return part
@@ -215,7 +219,8 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
             text = part.model_response_str(wrap_if_error=False)
         except (PydanticSerializationError, TypeError, ValueError):
             return part  # pydantic-ai says what is wrong with it
-        if len(text) <= self._limit(ctx) * NUM_CHARS_PER_TOKEN:
+        limit = self._limit(ctx) * NUM_CHARS_PER_TOKEN
+        if len(text) <= (limit if above is None else min(limit, above)):
             return part
         workspace = self._workspace(ctx)
         try:
@@ -224,12 +229,12 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
             shown = await self._write(workspace, part.tool_call_id, text)
         except ToolFailed as error:
             _LOG.warning('The result of %s stays in the history, though it is large: %s', part.tool_name, error)
-            return part
+            return part if above is None else _with_text(part, head_and_tail(text, above))
         self._written.add(posixpath.basename(shown))
         await self._drop_oldest(workspace, keep=self._written | _named_files(ctx.messages))
         preview = _TEMPLATE.format(file_path=shown, content_sample=self._sample(text))
         await self._tell(ctx, part, shown, original_chars=len(text), preview_chars=len(preview))
-        return replace(part, content=[preview, *part.files] if part.files else preview)
+        return _with_text(part, preview)
 
     def _limit(self, ctx: RunContext[AgentDepsT]) -> int:
         window = ctx.model.context_window
@@ -362,11 +367,12 @@ def _modified(path: str) -> float:
 
 
 def _marked_gone(part: ToolReturnPart) -> ToolReturnPart:
-    content: Any = part.content
-    text, files = (content[0], content[1:]) if isinstance(content, list) else (content, [])
-    if text.endswith(_GONE):
-        return part
-    return replace(part, content=[text + _GONE, *files] if files else text + _GONE)
+    preview = _preview_in(part.content) or ''
+    return part if preview.endswith(_GONE) else _with_text(part, preview + _GONE)
+
+
+def _with_text(part: ToolReturnPart, text: str) -> ToolReturnPart:
+    return replace(part, content=[text, *part.files] if part.files else text)
 
 
 def _cut(line: str) -> str:

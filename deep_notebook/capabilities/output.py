@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-__all__ = ['head_and_tail']
+from typing import Any
+
+from pydantic_ai import RunContext
+
+__all__ = ['EVICTION', 'MOVED_ABOVE', 'head_and_tail', 'returned']
+
+EVICTION = 'eviction'
+"""The id of the capability that moves results that are too large into files."""
+MOVED_ABOVE = 'deep_notebook.moved_above'
+"""Key of a tool's metadata: that capability moves results of more characters than this, whatever its own limit."""
+_MOST = 10_000_000
+"""Characters of a result that is going to be moved."""
+
+
+def returned(ctx: RunContext[Any], text: str, max_chars: int) -> str:
+    """Return what a tool whose results are `MOVED_ABOVE` `max_chars` returns of `text`.
+
+    That is all of it, so that nothing is lost, where the run moves such results to files; else beginning and end.
+    """
+    return head_and_tail(text, _MOST if EVICTION in ctx.capabilities else max_chars)
 
 
 def head_and_tail(text: str, max_chars: int, *, head_share: float = 0.5) -> str:

@@ -14,7 +14,7 @@ from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.toolsets import FunctionToolset
 
 from .approvals import PREVIEW, Preview
-from .output import head_and_tail
+from .output import MOVED_ABOVE, returned
 from .tool_classes import EXECUTE
 from .tools import MethodTool
 
@@ -60,7 +60,7 @@ class RunPython(AbstractCapability[AgentDepsT]):
     timeout: float | None = None
     """Seconds that a call may take."""
     max_chars: int = 30_000
-    """The largest text and the largest traceback that are returned, in characters."""
+    """The largest text and the largest traceback that stay in the history, in characters."""
 
     id: str | None = field(default='python', kw_only=True)
     description: str | None = field(default="Run Python in the person's live kernel.", kw_only=True)
@@ -76,7 +76,8 @@ class RunPython(AbstractCapability[AgentDepsT]):
 
     def get_toolset(self) -> FunctionToolset[AgentDepsT]:
         """Return the tool."""
-        tool = MethodTool[AgentDepsT](self.run_python, sequential=True, metadata={**EXECUTE, PREVIEW: _preview})
+        metadata = {**EXECUTE, PREVIEW: _preview, MOVED_ABOVE: self.max_chars}
+        tool = MethodTool[AgentDepsT](self.run_python, sequential=True, metadata=metadata)
         return FunctionToolset([tool], id=self.id)
 
     async def run_python(self, ctx: RunContext[AgentDepsT], code: str) -> ToolReturn[Any]:
@@ -85,19 +86,19 @@ class RunPython(AbstractCapability[AgentDepsT]):
         if not code.strip():
             raise ToolFailed('There is no code.')
         result = await self.runner.run(code, timeout=self.timeout)
-        text = self._text(result)
+        text = self._text(ctx, result)
         images = result.images[:_MAX_IMAGES]
         if len(result.images) > len(images):
             text += f'\n[{len(result.images) - len(images)} more pictures were not shown]'
         metadata = {'summary': _summary(result), 'failed': result.error is not None}
         return ToolReturn([text, *images] if images else text, metadata=metadata)
 
-    def _text(self, result: PythonResult) -> str:
-        parts = [head_and_tail(result.text.rstrip('\n'), self.max_chars)]
+    def _text(self, ctx: RunContext[Any], result: PythonResult) -> str:
+        parts = [returned(ctx, result.text.rstrip('\n'), self.max_chars)]
         if result.interrupted:
             parts.append('[interrupted]')
         if result.error is not None:
-            parts.append(head_and_tail(result.error.rstrip('\n'), self.max_chars))
+            parts.append(returned(ctx, result.error.rstrip('\n'), self.max_chars))
         text = '\n'.join(part for part in parts if part)
         return text or ('[a picture]' if result.images else '[no output]')
 

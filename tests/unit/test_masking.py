@@ -175,6 +175,7 @@ PIECES = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(''.join))
 @example('--token token: password=sk-ant-')
+@example('--token token: token: a1B2c3D4e5F6g7H8i9J0')
 def test_masking_is_idempotent(text: str) -> None:
     once = mask_secrets(text)
     assert mask_secrets(once) == once

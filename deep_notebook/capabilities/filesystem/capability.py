@@ -18,6 +18,7 @@ from pydantic_ai.workspaces import SupportsCommands, WorkspaceBackend
 
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
+from ..output import MOVED_ABOVE, returned
 from ..tool_classes import EXECUTE, READ, UNDOABLE
 from ..tools import MethodTool
 from .changes import Change, plan_hashline_edit, plan_str_replace_edit, plan_write
@@ -133,7 +134,11 @@ class Filesystem(AbstractCapability[AgentDepsT]):
             *reading,
             _acting(self.write_file, {**UNDOABLE, PREVIEW: self._preview_write}, _where_writable),
             _acting(edit, {**UNDOABLE, PREVIEW: preview}, _where_writable, name='edit_file'),
-            _acting(self.execute, {**EXECUTE, PREVIEW: _preview_execute}, self._where_commands_run),
+            _acting(
+                self.execute,
+                {**EXECUTE, PREVIEW: _preview_execute, MOVED_ABOVE: self.max_read_chars},
+                self._where_commands_run,
+            ),
         ]
         return FunctionToolset(tools, id=self.id)
 
@@ -225,7 +230,12 @@ class Filesystem(AbstractCapability[AgentDepsT]):
         Args:
             timeout: Seconds.
         """
-        return await run_command(ctx.workspace, command, timeout=timeout, max_chars=self.max_read_chars)
+        return await run_command(
+            ctx.workspace,
+            command,
+            timeout=timeout,
+            shown=lambda output: returned(ctx, output, self.max_read_chars),
+        )
 
     @property
     def _anchors(self) -> bool:

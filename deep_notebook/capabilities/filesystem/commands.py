@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
 from pydantic_ai.workspaces import (
@@ -12,7 +14,6 @@ from pydantic_ai.workspaces import (
     WorkspaceTimeoutError,
 )
 
-from ..output import head_and_tail
 from .places import answering
 
 __all__ = ['DEFAULT_TIMEOUT', 'MAX_TIMEOUT', 'run_command']
@@ -23,7 +24,7 @@ MAX_TIMEOUT = 3600
 
 
 async def run_command(
-    workspace: Workspace, command: WorkspaceCommand, *, timeout: int, max_chars: int
+    workspace: Workspace, command: WorkspaceCommand, *, timeout: int, shown: Callable[[str], str]
 ) -> ToolReturn[str]:
     """Run a command; one that fails is a result like any other.
 
@@ -31,7 +32,7 @@ async def run_command(
         workspace: Where.
         command: A line for the shell, or a program with its arguments.
         timeout: Seconds until the command is ended.
-        max_chars: The largest length of the output that is shown.
+        shown: Returns what is shown of the output.
     """
     if isinstance(command, str) and not command.strip():
         raise ToolFailed('The command is empty.')
@@ -40,22 +41,24 @@ async def run_command(
         try:
             result = await workspace.run(command, shell=isinstance(command, str), timeout=seconds)
         except WorkspaceTimeoutError as error:
-            return _shown(error.stdout, error.stderr, f'ended after {seconds} s: it was too slow', max_chars)
+            return _shown(error.stdout, error.stderr, f'ended after {seconds} s: it was too slow', shown)
         except WorkspaceOutputLimitError as error:
-            return _shown(error.stdout, error.stderr, 'ended: it wrote too much, let it write to a file', max_chars)
-    return _result(result, max_chars)
+            return _shown(error.stdout, error.stderr, 'ended: it wrote too much, let it write to a file', shown)
+    return _result(result, shown)
 
 
-def _result(result: CommandResult, max_chars: int) -> ToolReturn[str]:
+def _result(result: CommandResult, shown: Callable[[str], str]) -> ToolReturn[str]:
     outcome = f'exit code {result.exit_code}'
-    return _shown(result.stdout, result.stderr, outcome, max_chars, failed=result.exit_code != 0)
+    return _shown(result.stdout, result.stderr, outcome, shown, failed=result.exit_code != 0)
 
 
-def _shown(stdout: str, stderr: str, outcome: str, max_chars: int, *, failed: bool = True) -> ToolReturn[str]:
+def _shown(
+    stdout: str, stderr: str, outcome: str, shown: Callable[[str], str], *, failed: bool = True
+) -> ToolReturn[str]:
     output = '\n'.join(part.rstrip('\n') for part in (stdout, stderr) if part.strip())
     lines = output.count('\n') + 1 if output else 0
-    shown = head_and_tail(output, max_chars)
+    text = shown(output)
     return ToolReturn(
-        f'{shown}\n[{outcome}]' if shown else f'[{outcome}, no output]',
+        f'{text}\n[{outcome}]' if text else f'[{outcome}, no output]',
         metadata={'summary': f'{outcome} · {lines:,} line{"" if lines == 1 else "s"}', 'failed': failed},
     )

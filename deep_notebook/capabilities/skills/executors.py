@@ -28,8 +28,6 @@ ScriptArgs: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 
 DEFAULT_TIMEOUT = 30
 """Seconds."""
-_MAX_CHARS = 30_000
-"""The largest output that is returned, in characters."""
 
 # Without bytecode, which a skill's directory may not take, and in UTF-8, whatever the locale is.
 _PYTHON_OPTIONS = ('-B', '-X', 'utf8')
@@ -89,7 +87,7 @@ class BackendSkillScriptExecutor:
 
 async def _run(backend: BackendProtocol, argv: list[str], args: ScriptArgs, *, timeout: int) -> str:
     workspace = backend if isinstance(backend, Workspace) else Workspace(backend)
-    result = await run_command(workspace, [*argv, *command_line(args)], timeout=timeout, max_chars=_MAX_CHARS)
+    result = await run_command(workspace, [*argv, *command_line(args)], timeout=timeout, shown=str)
     return str(result.return_value)
 
 

@@ -19,6 +19,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from ...errors import SkillError, UsageError, did_you_mean
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
+from ..output import MOVED_ABOVE, returned
 from ..tool_classes import EXECUTE, READ
 from ..tools import MethodTool
 from .directories import BUNDLED_SKILLS, BackendSkillsDirectory, FoundSkills, SkillsDirectory
@@ -35,6 +36,8 @@ SkillsDirectories: TypeAlias = Sequence[str | Path | SkillsDirectory | BackendSk
 _TOOLS = ('list_skills', 'load_skill', 'read_skill_resource', 'run_skill_script')
 _PAGE = 30_000
 """Characters of a skill or resource that are returned at once."""
+_OUTPUT = 30_000
+"""Characters of what a script wrote that stay in the history."""
 _SHOWN_SCRIPT = 20_000
 """Characters of a script that are shown before it runs."""
 
@@ -96,7 +99,7 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
             MethodTool(
                 run,
                 sequential=True,
-                metadata={**EXECUTE, PREVIEW: self._preview},
+                metadata={**EXECUTE, PREVIEW: self._preview, MOVED_ABOVE: _OUTPUT},
                 prepare=self._where_scripts_run,
             ),
         ]
@@ -225,6 +228,8 @@ class SkillsToolset(FunctionToolset[AgentDepsT]):
         script = _script(await self._skill(ctx, skill_name), script_name)
         result = await script.run(ctx, args)
         outcome = _lines(result) if isinstance(result, str) else type(result).__name__
+        if isinstance(result, str):
+            result = returned(ctx, result, _OUTPUT)
         return ToolReturn(result, metadata={'summary': f'{script_name} · {outcome}'})
 
     async def _skill(self, ctx: RunContext[Any], name: str) -> Skill:

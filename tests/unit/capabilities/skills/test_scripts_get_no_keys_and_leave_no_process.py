@@ -127,7 +127,7 @@ async def test_by_default_a_script_has_half_a_minute(tmp_path: Path) -> None:
     assert BackendSkillScriptExecutor(KernelWorkspace(tmp_path)).timeout == 30
 
 
-@EVERY_WAY
+@pytest.mark.parametrize('run', [by_tool, by_tool_in_the_workspace])
 async def test_much_output_is_bounded(tmp_path: Path, run: Run) -> None:
     write_script(tmp_path, 'for n in range(100_000): print(n)')
     text = await run(tmp_path, 60)
