@@ -105,19 +105,15 @@ class _Planning:
             left=left,
             yours=between or not (matches(seen, left) or (seen.is_directory and path in self.made)),
             possible=target.kept and (seen.state.kept or seen.is_directory) and path not in self.untouched,
-            removes=_around(path, self.made),
-            makes=_around(path, self.removed),
+            removes=_near(path, self.made),
+            makes=_near(path, self.removed),
         )
 
 
-def _around(path: str, directories: Collection[str]) -> tuple[str, ...]:
-    """Return the outermost of `directories` that `path` is, or is in, and those below it."""
-    names = path.split('/')
-    above = ['/'.join(names[: length + 1]) for length in range(len(names))]
-    top = next((directory for directory in above if directory in directories), None)
-    if top is None:
-        return ()
-    return tuple(sorted(each for each in directories if each == top or each.startswith(f'{top}/')))
+def _near(path: str, directories: Collection[str]) -> tuple[str, ...]:
+    """Return those of `directories` that lie under the same name of the workspace as `path`."""
+    top = path.split('/')[0]
+    return tuple(sorted(each for each in directories if each.split('/')[0] == top))
 
 
 def _in_the_way(tree: ConfinedDirectory, plan: PathPlan, known: Collection[str]) -> list[str]:
