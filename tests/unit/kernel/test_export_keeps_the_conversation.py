@@ -175,7 +175,10 @@ async def test_each_call_has_its_own_result_where_a_model_counts_its_calls_anew(
     )
     await notebook.close()
     text = await exported(tmp_path, name)
-    assert text.index("'one'") < text.index('result one') < text.index("'two'") < text.index('result two')
+    (code, result), (next_code, next_result) = (
+        [text.index(words) for words in (f'print({turn!r})', f'result {turn}')] for turn in ('one', 'two')
+    )
+    assert max(code, result) < min(next_code, next_result)
 
 
 @pytest.mark.parametrize('name', ['talk.md', 'talk.json', 'talk.ipynb'])
@@ -206,6 +209,7 @@ async def test_compressed_parts_are_there_and_other_conversations_only_when_aske
         ('sales.ipynb --force', 'sales.ipynb is the notebook that is open and running: choose another name.'),
         ('linked.ipynb --force', 'linked.ipynb is the notebook that is open and running: choose another name.'),
         ('there.md', 'there.md is there already: choose another name, or add --force to replace it.'),
+        (f'{"a" * 300}.md', f'{"a" * 300}.md cannot be written (File name too long).'),
         ('folder.md --force', 'folder.md is a directory: add the name of a file.'),
     ],
 )
