@@ -121,8 +121,8 @@ class DeepAgentSpec(AgentSpec):
     include_memory: bool = True
     """Whether it keeps notes from one conversation to the next."""
     include_checkpoints: bool = False
-    """Whether checkpoints of the conversation are taken, and the agent can go back to one. A notebook takes its own, for
-    `%deep rewind`, unless this says no."""
+    """Whether checkpoints of the conversation are taken, and the agent can go back to one. A notebook takes its own,
+    for `%deep rewind`, unless this says no."""
     include_teams: Annotated[bool, AfterValidator(_no_teams)] = False
     """Not for this version: there are no teams of agents yet, only subagents."""
     include_history_archive: bool = True
