@@ -31,7 +31,7 @@ from pydantic_ai.tools import (
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from ..errors import UsageError
-from ..workspaces.confinement import is_deep
+from ..store.journal_files import is_kept_out
 from .approval_seals import (
     Sealed,
     digests,
@@ -297,7 +297,7 @@ class _GatedToolset(WrapperToolset[AgentDepsT]):
         if not self.gate.may_be_undone(tool.tool_def):
             return False
         path = (await preview_call(tool_args, ctx, tool)).path
-        return path is not None and not any(map(is_deep, path.split('/')))
+        return path is not None and not is_kept_out(tuple(path.split('/')))
 
     async def _check(
         self, sealed: Sealed, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
