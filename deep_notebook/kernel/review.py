@@ -180,8 +180,7 @@ class Reviewer:
         for place in places:
             turned = file.text.switched(data, place, undone=undone)
             if turned is None:
-                header = next(each.header for each in file.text.places if each.id == place)
-                raise UsageError(f'{file.path} {header}: these lines were changed since, so the file is left as it is.')
+                raise UsageError(_changed_since(file, place, alone=len(places) == 1))
             data = turned
             undone ^= {place}
         return data
@@ -270,6 +269,13 @@ def _places(file: ChangedFile, verb: Verb, place: str | None) -> Sequence[str]:
     return open or [each for each in file.places if file.state(each) != settled]
 
 
+def _changed_since(file: ChangedFile, place: str, *, alone: bool) -> str:
+    count = len(file.places)
+    which = f', change {file.places.index(place) + 1} of {count}' if count > 1 else ''
+    rest = '' if alone else ' Its other changes can be tried one by one.'
+    return f'{file.path}{which}: these lines were changed since, so the file is left as it is.{rest}'
+
+
 def _mode(file: ChangedFile, undone: Collection[str]) -> int | None:
     """Return the mode that goes with the contents, once all of them are of before the run, or of after it."""
     before, after = file.footprint.before.mode, file.footprint.after.mode
@@ -290,10 +296,11 @@ def _news(files: Sequence[ChangedFile], news: Sequence[ReviewedPlace]) -> str | 
         places = [each.place for each in news if each.path == file.path and each.place in file.places]
         count = sum(file.state(place) == 'undone' for place in file.places)
         of = f' ({count} of {len(file.places)} hunks)' if 0 < count < len(file.places) else ''
+        what = f'the deletion of {file.path}' if file.action == 'delete' else file.path + of
         if file.undone.intersection(places):
-            undone.append(file.path + of)
+            undone.append(what)
         elif places:
-            back.append(file.path + of)
+            back.append(what)
     told = [*([f'undid {_listed(undone)}'] if undone else []), *([f'put back {_listed(back)}'] if back else [])]
     changed = _listed([file.path for file in files])
     return f'Note: you changed {changed}; the person {" and ".join(told)}.' if told else None

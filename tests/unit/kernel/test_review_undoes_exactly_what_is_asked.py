@@ -116,9 +116,9 @@ async def test_lines_that_the_person_changed_are_left_alone_and_named(notebook: 
     run, ids = await edited(notebook)
     mine = AFTER.replace('second\n', 'second, and mine\n').encode()
     (notebook.root / 'model.py').write_bytes(mine)
-    with pytest.raises(UsageError, match=r'model.py @@ .* these lines were changed since'):
+    with pytest.raises(UsageError, match='model.py, change 2 of 3: these lines were changed since, .* is.$'):
         await notebook.review.decide(run, 'undo', 'model.py', ids[1])
-    with pytest.raises(UsageError, match='these lines were changed since'):
+    with pytest.raises(UsageError, match='change 2 of 3: .* Its other changes can be tried one by one'):
         await notebook.review.decide(run, 'undo', 'model.py')
     assert notebook.holds('model.py') == mine
     await notebook.review.decide(run, 'undo', 'model.py', ids[0])
@@ -278,6 +278,15 @@ async def test_the_agent_is_told_once_what_was_undone(notebook: Notebook) -> Non
     told = 'Note: you changed model.py and report.md; the person undid report.md and put back model.py.'
     assert await notebook.review.news() == [told]
     await notebook.session.close()
+
+
+async def test_a_file_that_came_back_is_not_said_to_be_undone(notebook: Notebook) -> None:
+    (notebook.root / 'old.csv').write_bytes(b'1\n')
+    run = await notebook.run()
+    await notebook.writes(run, 'old.csv', None)
+    await notebook.review.decide(run, 'undo', 'old.csv')
+    told = 'Note: you changed old.csv; the person undid the deletion of old.csv.'
+    assert await notebook.review.news() == [told]
 
 
 async def test_a_new_conversation_knows_nothing_of_it(notebook: Notebook) -> None:
