@@ -92,7 +92,7 @@ class Reviewer:
             files = await self._files(run)
             refused: list[str] = []
             done = False
-            for file in _chosen(files, verb, path):
+            for file in _chosen(run, files, verb, path):
                 try:
                     done |= await self._decide(run, file, verb, place)
                 except UsageError as error:
@@ -104,12 +104,15 @@ class Reviewer:
     async def act(self, changes: Panel, action: Action) -> ChangeSet:
         """Do what the person did in the panel of a change set.
 
-        Raises:
-            UsageError: As `decide`.
+        What cannot be done is said in the notice: the panel may be older than what was decided elsewhere, so it is
+        drawn anew also then.
         """
         assert isinstance(changes, ChangeSet)
         assert changes.run is not None
-        return await self.decide(changes.run, action['do'], action.get('path'), action.get('hunk'))
+        try:
+            return await self.decide(changes.run, action['do'], action.get('path'), action.get('hunk'))
+        except UsageError as error:
+            return replace(await self.changes(changes.run), notice=str(error))
 
     async def after(self, run: int) -> ChangeSet | None:
         """Return what a run that ended has changed, if it ran in review mode and something is left to decide."""
@@ -245,16 +248,17 @@ async def _now(journal: Journal, path: str) -> FileState:
         return _OUT_OF_REACH
 
 
-def _chosen(files: Sequence[ChangedFile], verb: Verb, path: str | None) -> Sequence[ChangedFile]:
+def _chosen(run: int, files: Sequence[ChangedFile], verb: Verb, path: str | None) -> Sequence[ChangedFile]:
     if path is None:
         open = [file for file in files if file.is_open]
         if not open and verb == 'keep':
-            raise UsageError('Nothing is left to decide.')
+            how = f' `%deep review keep {run} PATH` takes an undo back.'
+            raise UsageError(f'Nothing is left to decide.{how if any(file.undone for file in files) else ""}')
         return open or files
     chosen = [file for file in files if file.path == path]
     if not chosen:
         names = [file.path for file in files]
-        raise UsageError(f'The run did not change {path!r}.{did_you_mean(path, names)}')
+        raise UsageError(f'Run {run} did not change {path!r}.{did_you_mean(path, names)}')
     return chosen
 
 

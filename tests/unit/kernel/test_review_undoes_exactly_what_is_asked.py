@@ -289,6 +289,16 @@ async def test_a_file_that_came_back_is_not_said_to_be_undone(notebook: Notebook
     assert await notebook.review.news() == [told]
 
 
+async def test_a_panel_that_is_out_of_date_shows_what_was_decided_elsewhere(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    old = await notebook.review.changes(run)
+    await notebook.review.decide(run, 'undo')
+    changes = await notebook.review.act(old, {'do': 'keep', 'path': None, 'hunk': None})
+    assert states(changes) == {'model.py': 'undone'}
+    how = f'`%deep review keep {run} PATH` takes an undo back.'
+    assert changes.notice == f'Nothing is left to decide. {how}'
+
+
 async def test_a_new_conversation_knows_nothing_of_it(notebook: Notebook) -> None:
     run, _ = await edited(notebook)
     await notebook.review.decide(run, 'undo')
@@ -322,7 +332,7 @@ async def test_very_much_is_shown_in_part_and_undone_as_a_whole(notebook: Notebo
 
 async def test_files_and_runs_that_are_not_there_are_named(notebook: Notebook) -> None:
     run, _ = await edited(notebook)
-    with pytest.raises(UsageError, match=r"did not change 'modle.py'.*model.py"):
+    with pytest.raises(UsageError, match=rf"Run {run} did not change 'modle.py'.*model.py"):
         await notebook.review.decide(run, 'undo', 'modle.py')
     with pytest.raises(UsageError, match='no such hunk'):
         await notebook.review.decide(run, 'undo', 'model.py', 'x')
