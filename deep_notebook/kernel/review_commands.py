@@ -23,7 +23,9 @@ _HOW = (
     '`%deep review undo {run}` undoes this, `%deep review undo {run} PATH` one file, `PATH:2` its second hunk; '
     '`%deep review keep {run}` keeps it.'
 )
-_HOW_AFTER_ALL = '`%deep review undo {run} PATH` and `%deep review keep {run} PATH` change what you decided about a file.'
+_HOW_AFTER_ALL = (
+    '`%deep review undo {run} PATH` and `%deep review keep {run} PATH` change what you decided about a file.'
+)
 _PLACE = re.compile(r'(?P<path>.+):(?P<number>\d+)')
 
 

@@ -50,6 +50,8 @@ class TravelPlan:
     question: RewindQuestion
     suspended: int | None
     """The run that waits for an answer, if the conversation would leave it behind."""
+    later: tuple[int, ...] = ()
+    """Runs since the rewind that is undone: what they did goes with it."""
 
     @property
     def changes_todos(self) -> bool:
@@ -160,7 +162,8 @@ class Traveller:
         rewinds = await self._rewinds()
         points, present = await rewinds.points(), await self._present()
         if target is not None:
-            return await self._plan(find_point(target, points), parts, present)
+            point = find_point(target, points, elsewhere=await rewinds.other_points())
+            return await self._plan(point, parts, present)
         return await self._plan(before_last_run(points, present.run), parts, present)
 
     async def rewind(self, plan: TravelPlan, *, mine: bool = False, give_up: bool = False) -> Rewind:
@@ -199,7 +202,9 @@ class Traveller:
         paths: list[PathPlan] = []
         if 'files' in rewind.parts and target.journal is not None:
             paths = await self._journal.plan(target.journal)
-        return await self._planned('undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id)
+        plan = await self._planned('undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id)
+        later = await (await self._rewinds()).runs_since(rewind)
+        return replace(plan, later=tuple(later))
 
     async def fork(self, target: str, *, give_up: bool = False) -> str:
         """Go on from `target` in a new conversation, files as they are; return the label of the point.

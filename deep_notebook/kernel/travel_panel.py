@@ -8,7 +8,7 @@ from ..errors import UsageError
 from ..store.rewinds import PARTS
 from ..views.panel_shapes import Action, Panel, Timeline
 from .time_travel import Traveller
-from .travel_words import STATE_MOVED, can_undo, done
+from .travel_words import STATE_MOVED, can_undo, done, later_runs
 
 __all__ = ['TimelinePanel']
 
@@ -54,6 +54,8 @@ class TimelinePanel:
                 return await self.draw(notice=done(plan, mine=mine))
             case {'do': 'undo'}:
                 plan = await self._travel.plan_undo()
+                if plan.later:
+                    raise UsageError(f'{later_runs(plan.later).capitalize()}: `%deep undo` in a cell asks first.')
                 await self._travel.rewind(plan)
                 return await self.draw(notice=done(plan, mine=False))
         raise UsageError('This timeline is of another version: run %deep checkpoints again.')

@@ -19,13 +19,16 @@ _OURS = re.compile(r'auto-\d+|before (run|rewind|undo) \d+|\d+')
 """Labels that mean something else than what the person would save under them."""
 
 
-def find_point(wanted: str, points: Sequence[Point], *, others: Sequence[Point] = ()) -> Point:
+def find_point(
+    wanted: str, points: Sequence[Point], *, others: Sequence[Point] = (), elsewhere: Sequence[Point] = ()
+) -> Point:
     """Return the point that `wanted` means.
 
     Args:
         wanted: A label, an id or its beginning, or a run (`3`, `run 3`).
         points: Those that may be meant.
         others: Those that may be meant if none of `points` is.
+        elsewhere: Those of other conversations, where that is no place to go.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -38,6 +41,10 @@ def find_point(wanted: str, points: Sequence[Point], *, others: Sequence[Point] 
         if found:
             some = ', '.join(f'{point.id[:SHORT]} (run {point.run})' for point in found[-5:])
             raise UsageError(f'{len(found)} checkpoints are called {wanted!r}: say which by its id, {some}.')
+    if _meant(wanted, elsewhere):
+        raise UsageError(
+            f'{wanted!r} is in another conversation of this notebook: `%deep fork {wanted}` goes on from it.'
+        )
     if not points and not others:
         raise UsageError('There are no checkpoints yet: the next %%deep makes the first.')
     hint = did_you_mean(wanted, [point.label for point in (*points, *others)])
@@ -67,7 +74,7 @@ def check_label(label: str, points: Sequence[Point]) -> str:
     label = _normal(label)
     if not label or len(label) > _LABEL_LIMIT:
         raise UsageError(f'A label has 1 to {_LABEL_LIMIT} characters: %deep checkpoint before the refactoring.')
-    if _OURS.fullmatch(label):
+    if _OURS.fullmatch(label) or any(word.startswith('--') for word in label.split()):
         raise UsageError(f'{label!r} means something else to %deep rewind: take another label.')
     if any(_normal(point.label) == label for point in points):
         raise UsageError(f'There is a checkpoint {label!r} already: take another label.')
@@ -85,5 +92,5 @@ def _meant(wanted: str, points: Sequence[Point]) -> list[Point]:
 
 
 def _normal(label: str) -> str:
-    """Return a label on one line, in the one form of several that look the same."""
-    return unicodedata.normalize('NFC', ' '.join(label.split()))
+    """Return a label on one line, without quotes around it, in the one form of several that look the same."""
+    return unicodedata.normalize('NFC', ' '.join(label.split()).strip('\'"').strip())

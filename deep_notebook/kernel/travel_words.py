@@ -9,12 +9,23 @@ from ..masking import mask_secrets
 from ..store.rewinds import PARTS, Rewind
 from ..views.panel_shapes import PlannedFile
 from ..views.panel_wording import counted_words, planned_words, variables_words
+from ..views.plain import revealed
 from .travel_targets import SHORT
 
 if TYPE_CHECKING:
     from .time_travel import TravelPlan
 
-__all__ = ['STATE_MOVED', 'can_undo', 'done', 'interrupted', 'needs_question', 'planned', 'rewound_by_agent', 'waiting']
+__all__ = [
+    'STATE_MOVED',
+    'can_undo',
+    'done',
+    'interrupted',
+    'later_runs',
+    'needs_question',
+    'planned',
+    'rewound_by_agent',
+    'waiting',
+]
 
 STATE_MOVED = 'Something has changed since this was planned, so nothing was done: look again, and decide anew.'
 
@@ -28,12 +39,16 @@ _DONE = {'edit': 'changed back', 'create': 'brought back', 'delete': 'removed'}
 def planned(plan: TravelPlan, *, mine: bool) -> str:
     """Return what carrying out `plan` would do, one line each; with `mine`, also to files that the person changed."""
     title = f'Go back to {plan.label!r}:' if plan.kind == 'rewind' else f'Undo the rewind to {plan.label!r}:'
-    return mask_secrets('\n'.join([title, *(f'  {line}' for line in _consequences(plan, mine=mine))]))
+    return mask_secrets('\n'.join([title, *(f'  {_on_one_line(line)}' for line in _consequences(plan, mine=mine))]))
 
 
 def needs_question(plan: TravelPlan) -> bool:
-    """Return whether something would stay, or be given up, that the person may want otherwise."""
-    return plan.suspended is not None or any(file.yours or not file.possible for file in plan.question.files)
+    """Return whether something would stay, or go with it, that the person may want otherwise."""
+    return (
+        plan.suspended is not None
+        or bool(plan.later)
+        or any(file.yours or not file.possible for file in plan.question.files)
+    )
 
 
 def done(plan: TravelPlan, *, mine: bool) -> str:
@@ -41,14 +56,14 @@ def done(plan: TravelPlan, *, mine: bool) -> str:
     went = f'Went back to {plan.label!r}' if plan.kind == 'rewind' else f'Undid the rewind to {plan.label!r}'
     messages = counted_words(plan.question.messages, 'message') if plan.question.messages else ''
     parts = [f'{messages} taken back' if messages else '', *_files_done(plan, mine=mine)]
-    return mask_secrets(' '.join([_with(went, parts), *_left(plan, mine=mine)]))
+    return mask_secrets(_on_one_line(' '.join([_with(went, parts), *_left(plan, mine=mine)])))
 
 
 def rewound_by_agent(plan: TravelPlan) -> str:
     """Return the notice of a run that ended with the agent going back."""
     went = f'Went back to the checkpoint “{plan.label}”, and the conversation goes on from there'
     sentences = [_with(went, _files_done(plan, mine=False)), *_left(plan, mine=False), '`%deep undo` takes it back.']
-    return mask_secrets(' '.join(sentences))
+    return mask_secrets(_on_one_line(' '.join(sentences)))
 
 
 def can_undo(rewind: Rewind | None) -> str | None:
@@ -64,6 +79,12 @@ def interrupted(rewind: Rewind) -> str:
     alone = [f'--{part}' for part in rewind.parts] if len(rewind.parts) < len(PARTS) else []
     again = ' '.join(['%deep rewind', target, *alone])
     return f'A rewind was interrupted: `{again}` completes it, `%deep undo` takes back what was done.'
+
+
+def later_runs(runs: Sequence[int]) -> str:
+    """Return that what runs did since a rewind goes back with it when it is undone."""
+    since = f'run {runs[0]}' if len(runs) == 1 else f'the {len(runs)} runs'
+    return f'what {since} did since then goes back, too'
 
 
 def waiting(run: int, command: str) -> str:
@@ -83,6 +104,8 @@ def _consequences(plan: TravelPlan, *, mine: bool) -> list[str]:
         lines.append(f'the conversation has {counted_words(plan.after.messages, "message")} then')
     if plan.changes_todos:
         lines.append('the plan is as it was then')
+    if plan.later:
+        lines.append(later_runs(plan.later))
     if plan.suspended is not None:
         lines.append(f'run {plan.suspended}, which waits for your answer, is given up')
     lines += [_file_line(file, mine=mine) for file in question.files[:_FILES_SHOWN]]
@@ -116,7 +139,8 @@ def _left(plan: TravelPlan, *, mine: bool) -> list[str]:
     yours = [file.path for file in question.files if file.possible and file.yours and not mine]
     lost = [file.path for file in question.files if not file.possible]
     sentences = [f'Kept, since somebody else changed it too: {_names(yours)}.'] if yours else []
-    sentences += [f'Left as it is, since what it held was not kept: {_names(lost)}.'] if lost else []
+    if lost:
+        sentences.append(f'Left as it is, since what it held then, or holds now, could not be kept: {_names(lost)}.')
     sentences += [f'Not covered: {gap.rstrip(".")}.' for gap in question.gaps]
     return sentences + ([f'{variables_words(question)}.'] if question.variables else [])
 
@@ -124,6 +148,11 @@ def _left(plan: TravelPlan, *, mine: bool) -> list[str]:
 def _with(sentence: str, details: Sequence[str]) -> str:
     shown = '; '.join(filter(None, details))
     return f'{sentence}: {shown}.' if shown else f'{sentence}.'
+
+
+def _on_one_line(text: str) -> str:
+    """Return `text` with a sign for what in the name of a file would look like a line of ours."""
+    return revealed(text).replace('\n', '␊')
 
 
 def _names(names: Sequence[str]) -> str:

@@ -126,6 +126,10 @@ def _gaps(tool: str, found: Scan) -> list[str]:
     if len(lines) > _SHOWN:
         more = len(lines) - _SHOWN
         lines[_SHOWN:] = [f'{tool} changed {more} more files that cannot be put back: the journal keeps {_LIMITS}.']
+    if found.moved_in:
+        first, *others = sorted(found.moved_in)
+        along = f' and {len(others)} more' if others else ''
+        lines.append(f'{tool} moved {first}{along} here from where the journal does not look: they stay.')
     if found.stopped is not None:
         lines.append((_ENTRIES if found.stopped == 'entries' else _TIME).format(tool=tool))
     return lines

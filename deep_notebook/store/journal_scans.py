@@ -32,6 +32,8 @@ TOTAL_LIMIT = 64 * 2**20
 """Bytes of all contents that are kept to compare with, before compression."""
 SECONDS = 2.0
 """How long a look may take."""
+OLD_NS = 300 * 1_000_000_000
+"""How long before a look a file was there for sure, in nanoseconds; the clocks of file servers are not ours."""
 RACY_NS = 2_000_000_000
 """The coarsest clock of a file system in use (FAT: 2 s), in nanoseconds."""
 
@@ -80,6 +82,8 @@ class Scan:
     """What is different from before."""
     unkept: list[str] = field(default_factory=list)
     """Paths among them that cannot be put back."""
+    moved_in: list[str] = field(default_factory=list)
+    """New paths that hold what was there before, but where no look comes; they count as no difference."""
     stopped: Literal['entries', 'time'] | None = None
     """Which limit kept the look from seeing all changes, if one did."""
 
@@ -123,6 +127,7 @@ class _Comparison:
         self.since = since
         self.deadline = deadline
         self.files = dict(before.files)
+        self.inodes = {each.key[3] for each in before.files.values()}
         self.room = TOTAL_LIMIT - sum(each.size for each in before.files.values())
         self.batch: dict[str, bytes] = {}
         self.scan = Scan(Baseline(self.files, {}, walked), stopped=walked.stopped)
@@ -182,10 +187,14 @@ class _Comparison:
 
     def _differs(self, path: str, old: Known | None, state: FileState, info: os.stat_result) -> None:
         if old is None:
-            if self.before.walked.covers(path):
+            if not self.before.walked.covers(path):
+                if info.st_ctime_ns >= self.since - RACY_NS:
+                    self._changed(path, _UNKNOWN, state)
+            elif info.st_ctime_ns < self.since - OLD_NS and info.st_ino not in self.inodes:
+                # What comes along when its directory is renamed keeps its times. To remove it would lose it.
+                self.scan.moved_in.append(path)
+            else:
                 self.scan.entries.append(Entry(kind='file', path=path, after=state))
-            elif info.st_ctime_ns >= self.since - RACY_NS:
-                self._changed(path, _UNKNOWN, state)
         elif not same(old.state, unread(info) if is_unread(old.state) else state):
             self._changed(path, old.state, state)
 

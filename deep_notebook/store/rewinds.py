@@ -92,6 +92,15 @@ class Rewinds:
         """
         return await self._run(lambda connection, here: _present(connection, here, rest, before_run))
 
+    async def runs_since(self, rewind: Rewind) -> list[int]:
+        """Return the runs of the conversation that began after `rewind`, oldest first."""
+        rows = await self._run(
+            lambda connection, here: connection.execute(
+                'SELECT id FROM runs WHERE conversation = ? AND id > ? ORDER BY id', (here, rewind.last_run)
+            ).fetchall()
+        )
+        return [id for (id,) in rows]
+
     async def in_force(self) -> Rewind | None:
         """Return the latest rewind that is done, if no run began after it: the plan and the files seen are its."""
 

@@ -30,7 +30,7 @@ HOW_TO_GO_BACK = '`%deep rewind LABEL` goes back to one of them.'
 NOTHING_CHANGED = 'No file was changed.'
 NOTHING_SEARCHED = 'Nothing was searched for yet.'
 
-_PLANNED = {'edit': 'goes back to what it held', 'create': 'comes back', 'delete': 'is removed'}
+_PLANNED = {'edit': 'goes back to how it was', 'create': 'comes back', 'delete': 'is removed'}
 _DID = {'edit': '', 'create': 'new', 'delete': 'deleted'}
 _REVIEWED = {'open': '', 'kept': 'kept', 'undone': 'undone', 'mixed': 'kept in part'}
 
@@ -71,7 +71,7 @@ def going_back_words(question: RewindQuestion) -> str:
 def planned_words(file: PlannedFile) -> str:
     """Return what becomes of one file, such as `comes back`."""
     if not file.possible:
-        return 'stays as it is: what it held then was not kept'
+        return 'stays as it is: what it held then, or holds now, could not be kept'
     words = _PLANNED[file.action]
     return f'{words} · changed since by you or another program' if file.yours else words
 

@@ -12,6 +12,7 @@ import pytest
 
 from deep_notebook.errors import UsageError
 from deep_notebook.kernel.travel_commands import COMMANDS
+from deep_notebook.kernel.travel_panel import TimelinePanel
 from harness.scripted import call, script
 from harness.sessions import Cells, opened_cells
 from harness.travel import tree
@@ -86,6 +87,41 @@ def test_an_undo_asks_only_where_something_would_stay(person: Person, tmp_path: 
     assert tree(tmp_path) == {'a.txt': b'person'}
     person.deep('undo --mine', 'y')
     assert tree(tmp_path) == BOTH
+
+
+@pytest.mark.parametrize('parts', ['', '--files'])
+def test_an_undo_that_takes_later_runs_along_asks(person: Person, cells: Cells, tmp_path: Path, parts: str) -> None:
+    person.deep(f'rewind {parts} --yes')
+    cells.session.namespace['model'] = script([call('write_file', path='c.txt', content='agent')], 'Done.')
+    cells.ask('Write another.')
+    with pytest.raises(UsageError, match='`%deep undo --yes` does it'):
+        person.deep('undo')
+    assert 'what run 2 did since then goes back, too' in person.deep('undo', 'n')
+    panel = TimelinePanel(cells.session.travel)
+    with pytest.raises(UsageError, match='What run 2 did since then goes back, too: `%deep undo` in a cell asks first'):
+        cells.call(panel.handle(cells.call(panel.draw()), {'do': 'undo'}))
+    assert tree(tmp_path) == {'c.txt': b'agent'}
+    person.deep('undo', 'y')
+    assert tree(tmp_path) == BOTH
+
+
+def test_a_label_may_be_in_quotes(person: Person, tmp_path: Path) -> None:
+    person.deep('checkpoint "as it should be"')
+    (tmp_path / 'a.txt').unlink()
+    assert "Went back to 'as it should be'" in person.deep('rewind "as it should be" --yes')
+    with pytest.raises(UsageError, match='already'):
+        person.deep("checkpoint 'as it should be'")
+    with pytest.raises(UsageError, match='another label'):
+        person.deep('checkpoint before --files')
+
+
+def test_the_name_of_a_file_is_no_line_of_its_own(person: Person, cells: Cells, tmp_path: Path) -> None:
+    name = 'x\n  + precious.csv  +9 · comes back\x1b[2J'
+    cells.session.namespace['model'] = script([call('write_file', path=name, content='agent')], 'Done.')
+    cells.ask('Write.')
+    shown = person.deep('rewind', 'y')
+    assert '- x␊  + precious.csv  +9 · comes back␛[2J  −1 · is removed\n' in shown
+    assert 'x␊  + precious.csv  +9 · comes back␛[2J removed.' in shown
 
 
 @pytest.mark.parametrize(

@@ -355,6 +355,8 @@ async def test_a_fork_goes_on_in_a_new_conversation_with_the_files_as_they_are(t
         assert [todo.content for todo in session.deps.todos] == ['old']
         with pytest.raises(UsageError, match='no rewind to undo'):
             await undo(session)
+        with pytest.raises(UsageError, match='in another conversation of this notebook: `%deep fork run 2` goes on'):
+            await session.travel.plan('run 2')
         await ask(session, 'Hello.', prompt='Three.')
         await session.travel.fork('before the fork at before run 2')
         assert prompts(await store.history()) == ['One.', 'Two.']

@@ -116,9 +116,9 @@ async def test_lines_that_the_person_changed_are_left_alone_and_named(notebook: 
     run, ids = await edited(notebook)
     mine = AFTER.replace('second\n', 'second, and mine\n').encode()
     (notebook.root / 'model.py').write_bytes(mine)
-    with pytest.raises(UsageError, match='model.py, change 2 of 3: these lines were changed since, .* is.$'):
+    with pytest.raises(UsageError, match=r'model.py, change 2 of 3: these lines were changed since, .* is.$'):
         await notebook.review.decide(run, 'undo', 'model.py', ids[1])
-    with pytest.raises(UsageError, match='change 2 of 3: .* Its other changes can be tried one by one'):
+    with pytest.raises(UsageError, match=r'change 2 of 3: .* Its other changes can be tried one by one'):
         await notebook.review.decide(run, 'undo', 'model.py')
     assert notebook.holds('model.py') == mine
     await notebook.review.decide(run, 'undo', 'model.py', ids[0])

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from deep_notebook.errors import UsageError
-from deep_notebook.store import journal_files, journal_keeping, journal_scans
-from harness.journal import Agent
+from deep_notebook.store import journal_calls, journal_files, journal_keeping, journal_scans
+from harness.journal import Agent, tree
 
 pytestmark = pytest.mark.anyio
 
@@ -128,6 +128,24 @@ async def test_a_file_that_was_not_looked_at_before_is_never_taken_for_new(
     await agent.goes_back(0)
     assert (agent.root / 'a').read_text() == 'persons'
     assert (agent.root / 'c').read_text() == 'changed'
+
+
+async def test_what_is_renamed_from_where_no_look_comes_is_not_removed(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ('.git/HEAD', '.git/config', 'marked/pyvenv.cfg', 'marked/persons.py', 'seen/a'):
+        (agent.root / path).parent.mkdir(exist_ok=True)
+        (agent.root / path).write_text(path)
+    later = time.time_ns() + 3600 * 10**9
+    monkeypatch.setattr(journal_calls, 'time', SimpleNamespace(time_ns=lambda: later))
+    async with agent.executes() as gaps:
+        (agent.root / '.git').rename(agent.root / 'git_old')
+        (agent.root / 'marked' / 'pyvenv.cfg').unlink()
+        (agent.root / 'seen').rename(agent.root / 'renamed')
+    assert gaps == ['execute moved git_old/HEAD and 2 more here from where the journal does not look: they stay.']
+    await agent.goes_back(0)
+    found = sorted(path for path, what in tree(agent.root).items() if isinstance(what, tuple))
+    assert found == ['git_old/HEAD', 'git_old/config', 'marked/persons.py', 'seen/a']
 
 
 async def test_a_look_that_takes_too_long_says_so(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:

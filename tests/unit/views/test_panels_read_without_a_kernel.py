@@ -46,9 +46,9 @@ There are no checkpoints yet. %deep checkpoint LABEL makes one.
 
 Go back to 'before the report'? 8 messages are taken back.
   - report.md  −3 · is removed
-  ~ config.yaml  +1 −1 · goes back to what it held · changed since by you or another program
+  ~ config.yaml  +1 −1 · goes back to how it was · changed since by you or another program
   + sales.csv  +240 · comes back
-  ! model.bin  stays as it is: what it held then was not kept
+  ! model.bin  stays as it is: what it held then, or holds now, could not be kept
   ! `data/` was not looked at: it holds more than 2,000 files.
   Variables are not taken back: df, totals
 Went back to 'x'. %deep undo takes it back.

@@ -163,7 +163,7 @@ test('a rewind says what it does, and takes back what the person chose', async (
     'Go back to “before the report”?',
     '8 messages are taken back.',
     'report.md −3 is removed',
-    'config.yaml +1 −1 goes back to what it held · changed since by you or another program',
+    'config.yaml +1 −1 goes back to how it was · changed since by you or another program',
     'model.bin stays as it is',
     'data/ was not looked at.',
     'Variables are not taken back: df',

@@ -14,7 +14,7 @@ import type {
 export const NO_CHECKPOINTS = 'There are no checkpoints yet. `%deep checkpoint LABEL` makes one.';
 export const NOTHING_CHANGED = 'No file was changed.';
 
-const PLANNED = { edit: 'goes back to what it held', create: 'comes back', delete: 'is removed' };
+const PLANNED = { edit: 'goes back to how it was', create: 'comes back', delete: 'is removed' };
 const DID = { edit: '', create: 'new', delete: 'deleted' };
 const REVIEWED = { open: '', kept: 'kept', undone: 'undone', mixed: 'kept in part' };
 
@@ -37,7 +37,7 @@ export function goingBack({ messages }: Pick<RewindQuestion, 'messages'>): strin
 
 /** What becomes of one file: `comes back`. */
 export function planned({ action, possible, yours }: Pick<PlannedFile, 'action' | 'possible' | 'yours'>): string {
-  if (!possible) return 'stays as it is: what it held then was not kept';
+  if (!possible) return 'stays as it is: what it held then, or holds now, could not be kept';
   return joined(PLANNED[action], yours ? 'changed since by you or another program' : '');
 }
 
