@@ -7,6 +7,7 @@ the conversation, so that it reads again what is not as it remembers it.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -372,7 +373,7 @@ class Traveller:
         record = await (await self.session.store()).suspended_run()
         return None if record is None else record.id
 
-    def _alone(self) -> Any:
+    def _alone(self) -> asyncio.Lock:
         lock = self.session.one_run
         if lock.locked():
             raise UsageError('A run is in progress: wait for it, or stop it, and try again.')

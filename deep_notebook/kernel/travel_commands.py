@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import UsageError, did_you_mean
 from ..store.rewinds import PARTS, Part
 from ..views.text import printable
+from .completion import FLAGS
 from .environment import front_end
 from .panels import show_panel
 from .prompt import as_typed
@@ -40,14 +41,14 @@ def _checkpoint(cells: DeepCells, rest: str) -> None:
 
 
 def _rewind(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('rewind', rest, (*_PART_FLAGS, '--mine', '--yes', '--give-up'))
+    target, flags = _read('rewind', rest)
     parts = {part for flag, part in _PART_FLAGS.items() if flag in flags} or PARTS
     plan = _call(cells.session.travel.plan(target or None, parts))
     _decide(cells, plan, rest, flags, ask=True)
 
 
 def _undo(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('undo', rest, ('--mine', '--yes', '--give-up'))
+    target, flags = _read('undo', rest)
     if target:
         raise UsageError(f'%deep undo takes back the latest rewind; it does not know {target!r}.')
     plan = _call(cells.session.travel.plan_undo())
@@ -55,7 +56,7 @@ def _undo(cells: DeepCells, rest: str) -> None:
 
 
 def _fork(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('fork', rest, ('--give-up',))
+    target, flags = _read('fork', rest)
     if not target:
         raise UsageError('%deep fork takes a checkpoint: `%deep checkpoints` lists them.')
     label = _call(cells.session.travel.fork(target, give_up='--give-up' in flags))
@@ -93,9 +94,9 @@ def _ask(question: str) -> str | None:
         return None
 
 
-def _read(command: str, rest: str, known: Collection[str]) -> tuple[str, set[str]]:
+def _read(command: str, rest: str) -> tuple[str, set[str]]:
     """Return the words of a command without its flags, and the flags."""
-    words, flags = [], set()
+    words, flags, known = [], set(), FLAGS[command]
     for word in rest.split():
         if word in known:
             flags.add(word)

@@ -64,12 +64,12 @@ export function unsaved(panel: Panel): string {
 export const review = ({ action, state, note }: Pick<ReviewFile, 'action' | 'state' | 'note'>): string =>
   joined(DID[action], REVIEWED[state], note ?? '');
 
-/** What a search has found: `2 of 14 places`. */
-export function searched({ query, hits, total }: Pick<Search, 'query' | 'hits' | 'total'>): string {
+/** What a search has found: `2 places`. */
+export function searched({ query, hits, more }: Pick<Search, 'query' | 'hits' | 'more'>): string {
   if (!query.trim()) return '';
   if (!hits.length) return 'Nothing found.';
-  if (total !== null && total > hits.length) return `The best ${hits.length} of ${count(total, 'place')}`;
-  return count(hits.length, 'place');
+  const places = count(hits.length, 'place');
+  return more ? `The best ${places}` : places;
 }
 
 /** Where a hit is and who said it: `run 3 · you`. */
