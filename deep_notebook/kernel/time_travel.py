@@ -205,7 +205,9 @@ class Traveller:
             paths = await self._journal.plan(target.journal)
         plan = await self._planned('undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id)
         later = await (await self._rewinds()).runs_since(rewind)
-        return replace(plan, later=tuple(later))
+        # After `%deep compact` the longer history shares nothing with what comes again: that takes nothing back.
+        question = plan.question if later else replace(plan.question, messages=0)
+        return replace(plan, later=tuple(later), question=question)
 
     async def fork(self, target: str, *, give_up: bool = False) -> str:
         """Go on from `target` in a new conversation, files as they are; return the label of the point.

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deep_notebook.errors import UsageError
+from deep_notebook.kernel.compacting import compact
 from deep_notebook.kernel.requests import Answer
 from deep_notebook.kernel.session import NotebookSession
 from deep_notebook.kernel.travel_panel import TimelinePanel
@@ -378,6 +379,22 @@ async def test_a_fork_goes_on_in_a_new_conversation_with_the_files_as_they_are(t
         await ask(session, 'Hello.', prompt='Three.')
         await session.travel.fork('before the fork at before run 2')
         assert prompts(await store.history()) == ['One.', 'Two.']
+
+
+async def test_one_goes_back_behind_a_summary_and_undo_takes_no_message_back(session: NotebookSession) -> None:
+    for number in range(4):
+        await ask(session, 'It is so. ' * 200, prompt=f'Question {number}?')
+    whole = await (await session.store()).history()
+    session.namespace['model'] = script('A summary.')
+    await compact(session, session.resolve('model'), None)
+    summary = await state(session)
+    assert len(summary['history']) < len(whole)
+
+    await go(session, 'run 4')
+    assert await (await session.store()).history() == whole[:6]
+    plan = await session.travel.plan_undo()
+    assert 'taken back' not in planned(plan, mine=False) + await undo(session)
+    assert await state(session) == summary
 
 
 async def test_search_still_finds_what_was_taken_back(session: NotebookSession) -> None:
