@@ -130,6 +130,24 @@ async def test_what_the_person_changed_since_stays_unless_they_say_otherwise(ses
     assert tree(session.directory) == {'a.txt': b'person', 'b.txt': b'agent'}
 
 
+async def test_what_a_command_left_running_changes_later_is_named(session: NotebookSession) -> None:
+    root = session.directory
+    (root / 'log.txt').write_text('start')
+    await ask(session, [call('execute', command='echo x > made.txt')], writes(a_txt='agent'), 'Done.')
+    assert (await session.travel.plan(None)).question.gaps == ()
+    (root / 'log.txt').write_text('written by a process in the background')
+    (root / 'late.txt').write_text('written by a process in the background')
+    (root / 'made.txt').write_text('changed too, but named in the list')
+    named = "after the agent's last command or code, you or another program changed late.txt, log.txt: that stays"
+    plan = await session.travel.plan(None)
+    assert f'! {named}' in planned(plan, mine=False)
+    assert f'Not covered: {named}.' in await go(session, mine=True)
+    assert set(tree(root)) == {'log.txt', 'late.txt'}
+    await undo(session)
+    assert set(tree(root)) == {'log.txt', 'late.txt', 'made.txt', 'a.txt'}
+    assert (await session.travel.plan(None, {'conversation'})).question.gaps == ()
+
+
 async def test_an_undo_does_not_overwrite_what_the_person_changed_since_the_rewind(session: NotebookSession) -> None:
     await ask(session, writes(a_txt='agent', b_txt='agent'), 'Done.')
     await go(session)
