@@ -173,6 +173,8 @@ class Reviewer:
 
     async def _turned(self, file: ChangedFile, places: Sequence[str]) -> bytes:
         assert file.text is not None
+        if file.now.digest is None:
+            raise UsageError(f'{file.path} was deleted since, so there is nothing in it to undo or to put back.')
         try:
             data = await Workspace(self._session.deps.backend).read_bytes(file.path)
         except OSError as error:

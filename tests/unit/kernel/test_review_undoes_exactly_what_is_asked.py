@@ -280,6 +280,15 @@ async def test_the_agent_is_told_once_what_was_undone(notebook: Notebook) -> Non
     await notebook.session.close()
 
 
+async def test_a_file_that_the_person_deleted_is_said_to_be_gone(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    (notebook.root / 'model.py').unlink()
+    assert (await notebook.review.changes(run)).files[0].note == 'deleted since'
+    with pytest.raises(UsageError, match=r'model\.py was deleted since'):
+        await notebook.review.decide(run, 'undo', 'model.py')
+    assert notebook.holds('model.py') is None
+
+
 async def test_a_file_that_came_back_is_not_said_to_be_undone(notebook: Notebook) -> None:
     (notebook.root / 'old.csv').write_bytes(b'1\n')
     run = await notebook.run()

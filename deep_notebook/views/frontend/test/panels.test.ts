@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { afterEach, mock, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import axe from 'axe-core';
 import { act } from 'preact/test-utils';
 import { asked, changes, FakePanelModel, pages, search, timeline } from '../dev/panels';
@@ -82,6 +84,22 @@ for (const [name, state] of Object.entries(kinds)) {
     );
   });
 }
+
+test('what names a part of one panel names nothing in another', async () => {
+  const file = pathToFileURL(resolve('../static/panels.js')).href;
+  for (const [copy, state] of Object.entries({ first: search, second: asked })) {
+    output();
+    const model = new FakePanelModel(state);
+    const loaded = (await import(`${file}?${copy}`)) as { default: typeof panels };
+    await act(async () => {
+      closing.push(loaded.default.initialize({ model }));
+      await new Promise(done => setTimeout(done));
+    });
+  }
+  const ids = [...document.querySelectorAll('.dn-panel [id]')].map(({ id }) => id);
+  assert.ok(ids.length > 1, document.body.innerHTML.slice(0, 2000));
+  assert.equal(new Set(ids).size, ids.length);
+});
 
 test('static HTML is there until the kernel has answered, and again when it is gone', async () => {
   mock.timers.enable({ apis: ['setTimeout'] });
