@@ -121,7 +121,8 @@ class DeepAgentSpec(AgentSpec):
     include_memory: bool = True
     """Whether it keeps notes from one conversation to the next."""
     include_checkpoints: bool = False
-    """Whether checkpoints of the conversation are taken, and the agent can go back to one."""
+    """Whether checkpoints of the conversation are taken, and the agent can go back to one. A notebook takes its own,
+    for `%deep rewind`, unless this says no."""
     include_teams: Annotated[bool, AfterValidator(_no_teams)] = False
     """Not for this version: there are no teams of agents yet, only subagents."""
     include_history_archive: bool = True
@@ -170,7 +171,7 @@ class DeepAgentSpec(AgentSpec):
 
     interrupt_on: dict[str, bool] | None = None
     """Tools, by name, that need a yes from the person before each call, or need none. `execute` does by default; in a
-    notebook whatever writes or executes does, unless `--approve auto` says yes to all."""
+    notebook whatever writes or executes does, unless `--approve review` or `auto` lets it happen."""
     cost_tracking: bool = True
     """Whether costs are counted as they arise, for `on_cost_update`, and unknown prices told."""
     cost_budget_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None

@@ -31,7 +31,7 @@ from pydantic_ai.tools import (
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from ..errors import UsageError
-from ..workspaces.confinement import is_deep
+from ..store.journal_files import is_kept_out
 from .approval_seals import (
     Sealed,
     digests,
@@ -58,6 +58,8 @@ from .approval_types import (
     PreviewFunction,
 )
 from .events import ApprovalAskedEvent, ApprovalDecidedEvent
+from .filesystem.files import run_workspace
+from .filesystem.places import locate
 from .tool_classes import ToolClass, is_undoable, tool_class
 
 __all__ = [
@@ -297,7 +299,10 @@ class _GatedToolset(WrapperToolset[AgentDepsT]):
         if not self.gate.may_be_undone(tool.tool_def):
             return False
         path = (await preview_call(tool_args, ctx, tool)).path
-        return path is not None and not any(map(is_deep, path.split('/')))
+        if path is None:
+            return False
+        real = (await locate(run_workspace(ctx), path)).key
+        return not is_kept_out(tuple(real.split('/')))
 
     async def _check(
         self, sealed: Sealed, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]

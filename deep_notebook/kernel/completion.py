@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .options import APPROVE_MODES, option_names
 
-__all__ = ['SUBCOMMANDS', 'install', 'uninstall']
+__all__ = ['FLAGS', 'SUBCOMMANDS', 'install', 'uninstall']
 
 SUBCOMMANDS = {
     'status': 'who answers, what was said, what waits',
@@ -38,6 +39,23 @@ SUBCOMMANDS = {
 }
 """Each `%deep` subcommand and what it does."""
 
+FLAGS: dict[str, tuple[str, ...]] = {
+    'rewind': ('--conversation', '--files', '--todos', '--mine', '--yes', '--give-up'),
+    'undo': ('--mine', '--yes', '--give-up'),
+    'fork': ('--give-up',),
+    'export': ('--all', '--force'),
+    'spec': ('--save', '--default'),
+}
+"""The flags of subcommands that have some."""
+
+_FIRST_WORDS = {
+    'review': ('keep', 'undo'),
+    'branch': ('main',),
+    'memory': ('add', 'edit'),
+    'mcp': ('add', 'load', 'remove', 'tools'),
+}
+"""What may stand first after a subcommand."""
+
 _KEYS = ('%%deep', '%deep')
 
 
@@ -65,17 +83,23 @@ def complete(shell: Any, event: Any) -> list[str]:
     words = event.line.split(' ')
     magic, before, word = words[0], [word for word in words[1:-1] if word], words[-1]
     if magic == '%deep':
-        if not before:
-            return _starting(list(SUBCOMMANDS), word)
-        return _starting(_models(shell), word) if before == ['model'] else []
+        match before:
+            case []:
+                return _starting(SUBCOMMANDS, word)
+            case ['model']:
+                return _starting(_models(shell), word)
+            case [command] if command in _FIRST_WORDS:
+                return _starting(_FIRST_WORDS[command], word)
+            case [command, *_]:
+                return _starting([flag for flag in FLAGS.get(command, ()) if flag not in before], word)
     if before and before[-1] in ('-m', '--model'):
         return _starting(_models(shell), word)
     if before and before[-1] in ('-a', '--approve'):
-        return _starting(list(APPROVE_MODES), word)
+        return _starting(APPROVE_MODES, word)
     return _starting([name for name in option_names() if name not in before], word)
 
 
-def _starting(candidates: list[str], word: str) -> list[str]:
+def _starting(candidates: Iterable[str], word: str) -> list[str]:
     return [candidate for candidate in candidates if candidate.startswith(word)]
 
 

@@ -20,13 +20,13 @@ from ..store.transcripts import ConversationRecord
 from ..views.transcript import Entry, transcript
 from ..views.transcript_markdown import markdown_of
 from ..views.transcript_notebook import notebook_of
+from .completion import FLAGS
 
 if TYPE_CHECKING:
     from .session import NotebookSession
 
 __all__ = ['ExportRequest', 'Exported', 'check_target', 'collect', 'parse_export', 'rendered', 'write']
 
-_FLAGS = {'--all', '--force'}
 _FLAG = re.compile(r'(?:^|(?<=\s))--[\w-]+(?=\s|$)')
 
 
@@ -60,8 +60,8 @@ def parse_export(line: str) -> ExportRequest:
         UsageError: There is no file, a flag is unknown, or the file's extension is.
     """
     flags = set(_FLAG.findall(line))
-    if unknown := flags - _FLAGS:
-        raise UsageError(f'%deep export knows {" and ".join(sorted(_FLAGS))}, not {min(unknown)}.')
+    if unknown := flags.difference(FLAGS['export']):
+        raise UsageError(f'%deep export knows {" and ".join(FLAGS["export"])}, not {min(unknown)}.')
     file = _FLAG.sub('', line).strip()
     if not file:
         raise UsageError(f'%deep export takes the name of a file that ends in {_endings()}.')

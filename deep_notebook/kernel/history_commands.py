@@ -50,8 +50,8 @@ def _search(cells: DeepCells, rest: str) -> str | None:
 
 
 async def _found(session: NotebookSession, query: str) -> Search:
-    hits = await (await session.store()).search(query, limit=_HITS, context=_CONTEXT_LINES)
-    return Search(query=query, hits=tuple(map(_hit, hits)))
+    hits = await (await session.store()).search(query, limit=_HITS + 1, context=_CONTEXT_LINES)
+    return Search(query=query, hits=tuple(map(_hit, hits[:_HITS])), more=len(hits) > _HITS)
 
 
 def _hit(hit: SearchHit) -> Hit:

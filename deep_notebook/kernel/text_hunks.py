@@ -90,10 +90,6 @@ class TextChange:
         wanted = self.after.lines[slice(*here.new)] if place in undone else self.before.lines[slice(*here.old)]
         return b''.join((*lines[:start], *wanted, *lines[end:]))
 
-    def joined(self, *, undone: Collection[str]) -> bytes:
-        """Return the file with exactly the hunks `undone` taken back."""
-        return b''.join(self._lines(undone)[0])
-
     def _lines(self, undone: Collection[str]) -> tuple[list[bytes], dict[str, tuple[int, int]]]:
         """Return the lines with the hunks `undone` taken back, and where each hunk is in them."""
         lines: list[bytes] = []

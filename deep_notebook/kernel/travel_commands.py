@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import UsageError, did_you_mean
 from ..store.rewinds import PARTS, Part
 from ..views.text import printable
+from .completion import FLAGS
 from .environment import front_end
 from .panels import show_panel
 from .prompt import as_typed
@@ -40,14 +42,14 @@ def _checkpoint(cells: DeepCells, rest: str) -> None:
 
 
 def _rewind(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('rewind', rest, (*_PART_FLAGS, '--mine', '--yes', '--give-up'))
+    target, flags = _read('rewind', rest)
     parts = {part for flag, part in _PART_FLAGS.items() if flag in flags} or PARTS
     plan = _call(cells.session.travel.plan(target or None, parts))
     _decide(cells, plan, rest, flags, ask=True)
 
 
 def _undo(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('undo', rest, ('--mine', '--yes', '--give-up'))
+    target, flags = _read('undo', rest)
     if target:
         raise UsageError(f'%deep undo takes back the latest rewind; it does not know {target!r}.')
     plan = _call(cells.session.travel.plan_undo())
@@ -55,7 +57,7 @@ def _undo(cells: DeepCells, rest: str) -> None:
 
 
 def _fork(cells: DeepCells, rest: str) -> None:
-    target, flags = _read('fork', rest, ('--give-up',))
+    target, flags = _read('fork', rest)
     if not target:
         raise UsageError('%deep fork takes a checkpoint: `%deep checkpoints` lists them.')
     label = _call(cells.session.travel.fork(target, give_up='--give-up' in flags))
@@ -77,7 +79,7 @@ def _decide(cells: DeepCells, plan: TravelPlan, rest: str, flags: Collection[str
             _print('Nothing was changed.')
             return
         give_up = True
-    _call(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
+    _finish(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
     _print(done(plan, mine=mine))
 
 
@@ -93,9 +95,9 @@ def _ask(question: str) -> str | None:
         return None
 
 
-def _read(command: str, rest: str, known: Collection[str]) -> tuple[str, set[str]]:
+def _read(command: str, rest: str) -> tuple[str, set[str]]:
     """Return the words of a command without its flags, and the flags."""
-    words, flags = [], set()
+    words, flags, known = [], set(), FLAGS[command]
     for word in rest.split():
         if word in known:
             flags.add(word)
@@ -111,6 +113,16 @@ def _read(command: str, rest: str, known: Collection[str]) -> tuple[str, set[str
 def _call(coroutine: Coroutine[Any, Any, T]) -> T:
     # As long as it takes: there may be many files.
     return AgentThread.get().call(coroutine, timeout=None)
+
+
+def _finish(coroutine: Coroutine[Any, Any, object]) -> None:
+    """Wait for what is not to be left half done; the person's first interrupt does not end the wait."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, AgentThread.get().loop)
+    try:
+        future.result()
+    except KeyboardInterrupt:
+        _print('Files are being put back: that is finished first. `%deep undo` takes it back then.')
+        future.result()
 
 
 COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {

@@ -129,6 +129,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
+            self.in_memory = False
             try:
                 connection = self._open_file()
             except _NewerVersion:

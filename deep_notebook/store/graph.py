@@ -115,8 +115,17 @@ class SqliteGraph:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Return the graph in the file `path`; nothing is read or created before it is used."""
-        return cls(Database(path, [_SCHEMA], prepare=lambda connection: None))
+        """Return the graph in the file `path`; nothing is read or created before it is used.
+
+        A file that cannot be written, or is a session's, makes every method raise `StoreError`.
+        """
+
+        def prepare(connection: sqlite3.Connection) -> None:
+            if database.in_memory:
+                raise StoreError(f'{path} cannot be written, or holds something else than a graph.')
+
+        database = Database(path, [_SCHEMA], prepare=prepare)
+        return cls(database)
 
     def close(self) -> None:
         """Close the file. Closing twice is fine."""

@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelMessage
 
 from .messages import UTF8_BODY, dump_message, load_messages, message_digest, put_message
 
-__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history', 'put_node']
+__all__ = ['HISTORIES_SCHEMA', 'History', 'load_histories', 'put_history', 'put_node', 'steps_to']
 
 HISTORIES_SCHEMA = (
     """
@@ -146,6 +146,23 @@ def load_histories(
         path.reverse()
         histories[last] = History([messages[found[node][1]] for node in path], path)
     return histories
+
+
+def steps_to(connection: sqlite3.Connection, node: int) -> list[tuple[int, int]]:
+    """Return the nodes from the first message to `node`, each with its message (the row id)."""
+    rows = connection.execute(
+        """
+        WITH RECURSIVE path (id, parent, message, back) AS (
+            SELECT id, parent, message, 0 FROM histories WHERE id = ?
+            UNION ALL
+            SELECT histories.id, histories.parent, histories.message, back + 1
+            FROM path JOIN histories ON histories.id = path.parent
+        )
+        SELECT id, message FROM path ORDER BY back DESC
+        """,
+        (node,),
+    )
+    return rows.fetchall()
 
 
 def put_node(connection: sqlite3.Connection, parent: int, message: int) -> int:

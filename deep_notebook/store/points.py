@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from .histories import put_node
+from .histories import put_node, steps_to
 from .messages import utf8
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     'find_points',
     'insert_point',
     'metadata_of',
-    'path_of',
     'put_conversation',
 ]
 
@@ -197,34 +196,13 @@ def put_conversation(connection: sqlite3.Connection, conversation: int, node: in
     connection.execute('DELETE FROM entries WHERE conversation = ?', (conversation,))
     connection.executemany(
         'INSERT INTO entries (conversation, position, message) VALUES (?, ?, ?)',
-        ((conversation, position, message) for position, (_, message) in enumerate(_steps(connection, node))),
+        ((conversation, position, message) for position, (_, message) in enumerate(steps_to(connection, node))),
     )
-
-
-def path_of(connection: sqlite3.Connection, node: int) -> list[int]:
-    """Return the nodes from the first message to `node`."""
-    return [node for node, _ in _steps(connection, node)]
-
-
-def _steps(connection: sqlite3.Connection, node: int) -> list[tuple[int, int]]:
-    rows = connection.execute(
-        """
-        WITH RECURSIVE path (id, parent, message, back) AS (
-            SELECT id, parent, message, 0 FROM histories WHERE id = ?
-            UNION ALL
-            SELECT histories.id, histories.parent, histories.message, back + 1
-            FROM path JOIN histories ON histories.id = path.parent
-        )
-        SELECT id, message FROM path ORDER BY back DESC
-        """,
-        (node,),
-    )
-    return rows.fetchall()
 
 
 def _turn_and_name(connection: sqlite3.Connection, node: int) -> tuple[int, str | None]:
     """Return how many responses a history has, and what pydantic-ai calls the conversation."""
-    messages = [message for _, message in _steps(connection, node)]
+    messages = [message for _, message in steps_to(connection, node)]
     turn: int = connection.execute(
         "SELECT count(*) FROM json_each(?) JOIN messages ON messages.id = value WHERE kind = 'response'",
         (json.dumps(messages),),

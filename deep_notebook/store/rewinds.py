@@ -14,8 +14,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from .histories import steps_to
 from .messages import utf8
-from .points import Moment, Point, conversation_moment, find_points, insert_point, path_of, put_conversation
+from .points import Moment, Point, conversation_moment, find_points, insert_point, put_conversation
 from .session import SessionStore
 
 __all__ = ['PARTS', 'Part', 'Rewind', 'RewindKind', 'Rewinds']
@@ -223,7 +224,7 @@ class Rewinds:
         """Return how many messages of the history of `present` are not in that of `target`."""
 
         def work(connection: sqlite3.Connection, here: int) -> int:
-            now, then = path_of(connection, present.history), path_of(connection, target.history)
+            now, then = steps_to(connection, present.history), steps_to(connection, target.history)
             shared = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), None)
             if shared is None:
                 shared = min(len(now), len(then))

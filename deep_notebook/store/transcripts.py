@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from .histories import put_history
+from .histories import put_history, steps_to
 from .messages import UTF8_BODY, Entry, load_messages
 
 __all__ = [
@@ -166,28 +166,11 @@ def _unfolded(connection: sqlite3.Connection, ids: list[int], seen: frozenset[in
     row = connection.execute('SELECT history FROM compressions WHERE message = ?', (first,)).fetchone()
     if row is None or first in seen:
         return ids
-    before = _unfolded(connection, _path(connection, row[0]), seen | {first})
+    before = _unfolded(connection, [message for _, message in steps_to(connection, row[0])], seen | {first})
     known = set(before)
     # What follows the summary begins with what was kept, and maybe with the last prompt in a message of its own.
     kept = max((place for place, id in enumerate(ids) if id in known), default=0)
     return [*before, first, *ids[kept + 1 :]]
-
-
-def _path(connection: sqlite3.Connection, node: int) -> list[int]:
-    """Return the messages of the history that ends at `node`."""
-    rows = connection.execute(
-        """
-        WITH RECURSIVE reached (parent, message, depth) AS (
-            SELECT parent, message, 0 FROM histories WHERE id = ?
-            UNION ALL
-            SELECT histories.parent, histories.message, depth + 1
-            FROM reached JOIN histories ON histories.id = reached.parent
-        )
-        SELECT message FROM reached ORDER BY depth DESC
-        """,
-        (node,),
-    )
-    return [message for (message,) in rows]
 
 
 def _summary(message: ModelMessage) -> CompactionPart | None:

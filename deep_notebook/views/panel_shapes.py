@@ -182,8 +182,8 @@ class Search:
     kind: Literal['search'] = 'search'
     query: str = ''
     hits: tuple[Hit, ...] = ()
-    total: int | None = None
-    """How many places match, where that is known."""
+    more: bool = False
+    """Whether there are more places than the best ones in `hits`."""
     shown: str | None = None
     """A run that the person asked to see, as the static HTML of `static_html.render`."""
     notice: str | None = None

@@ -99,14 +99,13 @@ def review_words(file: ReviewFile) -> str:
 
 
 def searched_words(search: Search) -> str:
-    """Return what a search has found, such as `2 of 14 places`."""
+    """Return what a search has found, such as `2 places`."""
     if not search.query.strip():
         return ''
     if not search.hits:
         return 'Nothing found.'
-    if search.total is not None and search.total > len(search.hits):
-        return f'The best {len(search.hits)} of {counted_words(search.total, "place")}'
-    return counted_words(len(search.hits), 'place')
+    places = counted_words(len(search.hits), 'place')
+    return f'The best {places}' if search.more else places
 
 
 def hit_words(hit: Hit) -> str:

@@ -195,7 +195,7 @@ async def find(panel: Panel, action: Action) -> Panel:
         for run, (speaker, text) in SAID.items()
         if query and (at := text.lower().find(query.lower())) >= 0
     )
-    return Search(query=query, hits=hits, total=40 if hits else 0)
+    return Search(query=query, hits=hits, more=bool(hits))
 
 
 async def turn(panel: Panel, action: Action) -> Panel:

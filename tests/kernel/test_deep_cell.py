@@ -120,6 +120,8 @@ def test_tab_completes_options_commands_and_models(kernel: RealKernel) -> None:
     assert 'status' in kernel.complete('%deep st')
     assert 'my_model' in kernel.complete('%%deep -m my_')
     assert 'embedded' in kernel.complete('%deep model emb')
+    assert '--files' in kernel.complete('%deep rewind before run 1 --fi')
+    assert 'undo' in kernel.complete('%deep review un')
 
 
 def test_a_stored_run_can_be_drawn_again(kernel: RealKernel, tmp_path: Path) -> None:

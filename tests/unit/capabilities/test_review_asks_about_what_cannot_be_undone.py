@@ -84,10 +84,14 @@ async def test_what_says_no_class_and_a_rewind_ask(tmp_path: Path) -> None:
     assert person.tools == ['publish', 'rewind_to']
 
 
-async def test_a_write_that_no_journal_keeps_asks(tmp_path: Path) -> None:
-    """A skill in `.deep/` runs as code later, and what lies there is not journalled."""
+@pytest.mark.parametrize(
+    'path', ['.deep/skills/report/run.py', '.git/hooks/pre-commit', 'lib/.Git/config', 'link/pre-commit']
+)
+async def test_a_write_that_no_journal_keeps_asks(tmp_path: Path, path: str) -> None:
+    """Skills, and the hooks of version control, run as code later, and what lies there is not journalled."""
+    (tmp_path / '.git' / 'hooks').mkdir(parents=True)
+    (tmp_path / 'link').symlink_to('.git/hooks')
     person = Person()
-    path = '.deep/skills/report/run.py'
     await run(tmp_path, [('write_file', {'path': f'x/../{path}', 'content': 'x\n'})], gate=review(person))
     assert [request.path for request in person.asked] == [path]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -142,6 +144,30 @@ async def test_automatic_ones_of_another_conversation_are_not_forgotten(graph: S
             metadata = {'conversation': conversation, 'automatic': True}
             await store.save_automatic(checkpoint(f'{conversation}{number}', history(1), metadata=metadata), 2)
     assert [summary.label for summary in await store.summaries()] == ['a1', 'a2', 'b1', 'b2']
+
+
+async def test_a_graph_that_cannot_be_kept_is_refused_and_not_kept_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / 'session.db'
+    with SessionStore.open(path) as session:
+        await session.conversation()
+    with closing(SqliteGraph.open(path)) as graph:
+        for _ in range(2):
+            with pytest.raises(StoreError, match='holds something else than a graph'):
+                await graph.add_node('a', node_type='letter')
+    with closing(SqliteGraph.open(tmp_path / 'graph.db')) as graph:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, 'open', _refused)
+            with pytest.raises(StoreError, match='cannot be written'):
+                await graph.add_node('a', node_type='letter')
+        await graph.add_node('b', node_type='letter')
+    with closing(SqliteGraph.open(tmp_path / 'graph.db')) as graph:
+        assert set(await graph.get_nodes(['a', 'b'])) == {'b'}
+
+
+def _refused(*_: object, **__: object) -> int:
+    raise PermissionError(errno.EACCES, 'Permission denied')
 
 
 async def test_a_session_s_file_holds_a_graph_too(tmp_path: Path) -> None:

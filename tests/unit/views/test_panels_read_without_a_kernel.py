@@ -83,7 +83,7 @@ logo.png   not text: only as a whole
 
 def test_a_search_as_text() -> None:
     assert panels_text.render(FOUND, times=False) == snapshot("""\
-Search for 'port': The best 3 of 40 places
+Search for 'port': The best 3 places
 
 run 1 · you
     the line before

@@ -131,7 +131,7 @@ export const search: Search = {
       at: 1764594000,
     },
   ],
-  total: 12,
+  more: true,
   shown: null,
   notice: null,
 };

@@ -17,7 +17,7 @@ interface Wording {
   variables: Case<string[]>[];
   reviewed: Case<{ run: number | null; files: ReviewFile['state'][] }>[];
   review: Case<ReviewFile>[];
-  searched: Case<{ query: string; hits: number; total: number | null }>[];
+  searched: Case<{ query: string; hits: number; more: boolean }>[];
   hit: Case<Hit>[];
   page: Case<Pages>[];
 }
@@ -42,8 +42,8 @@ check('change sets', wording.reviewed, ({ run, files }) =>
   }),
 );
 check('reviewed files', wording.review, words.review);
-check('searches', wording.searched, ({ query, hits, total }) =>
-  words.searched({ query, total, hits: Array.from({ length: hits }) as Hit[] }),
+check('searches', wording.searched, ({ query, hits, more }) =>
+  words.searched({ query, more, hits: Array.from({ length: hits }) as Hit[] }),
 );
 check('hits', wording.hit, words.hit);
 check('pages', wording.page, words.page);

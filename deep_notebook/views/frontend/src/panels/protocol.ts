@@ -86,7 +86,8 @@ export interface Search {
   kind: 'search';
   query: string;
   hits: Hit[];
-  total: number | null;
+  /** Whether there are more than the best ones, which are here. */
+  more: boolean;
   /** Static HTML of a run. */
   shown: string | null;
   notice: string | null;

@@ -1,5 +1,15 @@
 import { count } from '../words';
-import type { ChangeSet, Hit, Pages, PlannedFile, ReviewFile, RewindQuestion, Search, TimelinePoint } from './protocol';
+import type {
+  ChangeSet,
+  Hit,
+  Pages,
+  Panel,
+  PlannedFile,
+  ReviewFile,
+  RewindQuestion,
+  Search,
+  TimelinePoint,
+} from './protocol';
 
 export const NO_CHECKPOINTS = 'There are no checkpoints yet. `%deep checkpoint LABEL` makes one.';
 export const NOTHING_CHANGED = 'No file was changed.';
@@ -44,16 +54,22 @@ export function reviewed({ run, files }: Pick<ChangeSet, 'run' | 'files'>): stri
   return `${title} · ${open ? `${open} of ${all} to review` : `${all} reviewed`}`;
 }
 
+/** What is said where the notebook keeps an earlier state. To run a cell again may be to ask the agent again. */
+export function unsaved(panel: Panel): string {
+  const later = panel.kind === 'changes' ? `\`%deep review ${panel.run ?? ''}\` shows` : 'Run the cell again to keep';
+  return `The page was loaded anew since the cell ran, so the notebook keeps an earlier state of this. ${later} the present one.`;
+}
+
 /** What was done to a file and what became of that: `new · kept`. */
 export const review = ({ action, state, note }: Pick<ReviewFile, 'action' | 'state' | 'note'>): string =>
   joined(DID[action], REVIEWED[state], note ?? '');
 
-/** What a search has found: `2 of 14 places`. */
-export function searched({ query, hits, total }: Pick<Search, 'query' | 'hits' | 'total'>): string {
+/** What a search has found: `2 places`. */
+export function searched({ query, hits, more }: Pick<Search, 'query' | 'hits' | 'more'>): string {
   if (!query.trim()) return '';
   if (!hits.length) return 'Nothing found.';
-  if (total !== null && total > hits.length) return `The best ${hits.length} of ${count(total, 'place')}`;
-  return count(hits.length, 'place');
+  const places = count(hits.length, 'place');
+  return more ? `The best ${places}` : places;
 }
 
 /** Where a hit is and who said it: `run 3 · you`. */
