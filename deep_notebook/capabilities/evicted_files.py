@@ -62,6 +62,10 @@ class EvictedFiles:
         """Return what previews call the file with this name."""
         return posixpath.join(self._directory, id)
 
+    def is_here(self, path: str) -> bool:
+        """Return whether what previews call `path` is in the agent's own spot; whoever chose another one reads it."""
+        return posixpath.dirname(path) == self._directory
+
     def read(self, path: str) -> str | None:
         """Return the text of the file that previews call `path`, or `None` if it is not there."""
         try:
@@ -81,7 +85,7 @@ class EvictedFiles:
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
         directory, name = posixpath.split(path)
-        if directory != self._directory or name in ('', '.', '..'):
+        if not self.is_here(path) or name in ('', '.', '..'):
             raise FileNotFoundError(path)
         parts = tuple(part for part in directory.split('/') if part)
         with self._tree.directory(parts) as parent, opened(name, os.O_RDONLY, parent) as fd:

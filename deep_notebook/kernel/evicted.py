@@ -57,6 +57,8 @@ async def evicted_page(session: NotebookSession, wanted: str, number: int) -> Pa
         if path not in results:
             raise UsageError(f'There is no evicted result {wanted!r}: `%deep evicted` lists them.')
         run = results[path].run
+        if not files.is_here(path):
+            raise UsageError(f'{_id(path)} is in {path}, where the options put it: open it there.')
         how = '' if run is None else f' `%deep show {run}` has its beginning and its end.'
         raise UsageError(f'The file of {_id(path)} is gone: only the newest results are kept.{how}')
     # Masked as a whole: a secret may lie across two pages.
@@ -110,7 +112,7 @@ def _line(path: str, result: ToolResult, files: EvictedFiles, *, times: bool) ->
     size = files.size(path)
     about = [
         result.tool,
-        'gone' if size is None else _size_words(size),
+        _size_words(size) if size is not None else 'gone' if files.is_here(path) else '',
         '' if result.run is None else f'run {result.run}',
         when_words(result.created) if times else '',
         path,

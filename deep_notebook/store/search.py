@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
-from .search_text import Query, parse_query, spaced, window
+from .search_text import Query, parse_query, spaced, unescaped, window
 
 __all__ = [
+    'REINDEXED_SCHEMA',
     'SEARCH_SCHEMA',
     'SEARCH_TOOL',
     'HistoryArchive',
@@ -50,6 +51,12 @@ SEARCH_SCHEMA = (
     'INSERT INTO search_progress VALUES (-1)',
 )
 """`search_parts` says what the rows of `search_words` are: the parts of messages, in the order of their time."""
+REINDEXED_SCHEMA = (
+    'DELETE FROM search_parts',
+    "INSERT INTO search_words (search_words) VALUES ('delete-all')",
+    'UPDATE search_progress SET message = -1',
+)
+"""Index anew at the next search: the words of arguments and of structured results were not all found."""
 
 _BATCH = 200
 _BATCH_CHARS = 2_000_000
@@ -66,17 +73,21 @@ _SHOWN = {'system-prompt': 200, 'tool-call': 200}
 _SHOWN_ELSE = 500
 """Characters of a part that are shown where it is not what was found."""
 
+_IS_JSON = """
+    (json_extract(p.value, '$.part_kind') = 'tool-call' OR (
+        json_extract(p.value, '$.part_kind') LIKE '%tool-return' AND json_type(p.value, '$.content') <> 'text'
+        AND NOT instr(json_extract(p.value, '$.content'), '"media_type":')))
+"""
+"""Whether the text of a part is JSON: arguments, and results that are neither text nor hold files."""
 _TEXT = f"""
-    substr(CASE json_extract(p.value, '$.part_kind')
-        WHEN 'tool-call' THEN coalesce(json_extract(p.value, '$.args'), '')
-        ELSE CASE json_type(p.value, '$.content')
-            WHEN 'text' THEN json_extract(p.value, '$.content')
-            ELSE (
-                SELECT group_concat(t.atom, ' ') FROM json_tree(p.value, '$.content') AS t
-                WHERE t.atom IS NOT NULL AND t.type <> 'null'
-                    AND (typeof(t.key) <> 'text' OR t.key NOT IN ('data', 'kind', 'media_type', 'identifier'))
-            )
-        END
+    substr(CASE
+        WHEN json_extract(p.value, '$.part_kind') = 'tool-call' THEN coalesce(json_extract(p.value, '$.args'), '')
+        WHEN json_type(p.value, '$.content') = 'text' OR {_IS_JSON} THEN json_extract(p.value, '$.content')
+        ELSE (
+            SELECT group_concat(t.atom, ' ') FROM json_tree(p.value, '$.content') AS t
+            WHERE t.atom IS NOT NULL AND t.type <> 'null'
+                AND (typeof(t.key) <> 'text' OR t.key NOT IN ('data', 'kind', 'media_type', 'identifier'))
+        )
     END, 1, {_MAX_TEXT})
 """
 """The text of a part, extracted by SQLite itself, which lets other threads run meanwhile; bytes are left out."""
@@ -85,7 +96,7 @@ _PARTS_OF_MESSAGES = f"""
     SELECT m.id, p.key, json_extract(p.value, '$.part_kind'), json_extract(p.value, '$.tool_name'),
         coalesce(json_extract(p.value, '$.tool_call_id'), json_extract(p.value, '$.timestamp'),
             json_extract(m.body, '$.timestamp'), ''),
-        {_TEXT}
+        {_TEXT}, {_IS_JSON}
     FROM messages AS m, json_each(m.body, '$.parts') AS p
     WHERE m.id {{condition}} AND json_extract(p.value, '$.part_kind') IN (
         'user-prompt', 'system-prompt', 'compaction', 'text', 'tool-call', 'tool-return', 'builtin-tool-return',
@@ -149,20 +160,21 @@ def index_some(connection: sqlite3.Connection, *, whole: WholeResult | None = No
     if last[1] == 0:
         return False
     done, more, chars = last[0], bool(last[1] == _BATCH), 0
-    for message, part, kind, tool, moment, text in connection.execute(
+    for message, part, kind, tool, moment, raw, is_json in connection.execute(
         _PARTS_OF_MESSAGES.format(condition='BETWEEN ? AND ?'), (at + 1, done)
     ):
         if chars > _BATCH_CHARS and message > at:
             done, more = at, True
             break
         at = message
-        if not text or tool == SEARCH_TOOL:
+        if not raw or tool == SEARCH_TOOL:
             continue
+        text = unescaped(raw) if is_json else str(raw)
         shown = text[: _SHOWN.get(kind, _SHOWN_ELSE)]
         cursor = connection.execute(
             'INSERT INTO search_parts (key, message, part, kind, tool, shown) VALUES (?, ?, ?, ?, ?, ?)'
             ' ON CONFLICT (key) DO NOTHING',
-            (_key(kind, tool, moment, text), message, part, kind, tool, shown),
+            (_key(kind, tool, moment, str(raw)), message, part, kind, tool, shown),
         )
         if cursor.rowcount:
             _, words = _in_file(kind, text, whole) or (None, text)
@@ -179,8 +191,8 @@ def part_ids(connection: sqlite3.Connection, messages: Iterable[int]) -> set[int
     ids: set[int] = set()
     for message in messages:
         rows = connection.execute(_PARTS_OF_MESSAGES.format(condition='= ?'), (message,)).fetchall()
-        for _, _, kind, tool, moment, text in rows:
-            key = _key(kind, tool, moment, text or '')
+        for _, _, kind, tool, moment, text, _ in rows:
+            key = _key(kind, tool, moment, str(text or ''))
             ids.update(id for (id,) in connection.execute('SELECT id FROM search_parts WHERE key = ?', (key,)))
     return ids
 
@@ -273,10 +285,11 @@ def _whole(connection: sqlite3.Connection, message: int, part: int, kind: str, s
     if len(shown) < _SHOWN.get(kind, _SHOWN_ELSE):
         return shown
     row = connection.execute(
-        f"SELECT {_TEXT} FROM messages AS m, json_each(m.body, '$.parts') AS p WHERE m.id = ? AND p.key = ?",
+        f"SELECT {_TEXT}, {_IS_JSON} FROM messages AS m, json_each(m.body, '$.parts') AS p"
+        ' WHERE m.id = ? AND p.key = ?',
         (message, part),
     ).fetchone()
-    return str(row[0])
+    return unescaped(row[0]) if row[1] else str(row[0])
 
 
 def _shown(rows: Sequence[tuple[Any, ...]]) -> list[str]:

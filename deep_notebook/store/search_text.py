@@ -6,6 +6,7 @@ are indexed sign by sign, and a word of theirs is a phrase of signs; so is an id
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_right
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 
-__all__ = ['Query', 'parse_query', 'spaced', 'window']
+__all__ = ['Query', 'parse_query', 'spaced', 'unescaped', 'window']
 
 _UNSPACED = re.compile(
     '[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035'
@@ -33,6 +34,9 @@ _MAX_MATCHES = 1000
 """Matches of a word in one text that are looked at."""
 _PIECE = re.compile(r'.{1,20000}(?=\s|\Z)|.{1,20000}', re.DOTALL)
 """What is translated at once: other threads wait as long, a millisecond or two."""
+
+_ESCAPES = re.compile(r'(?:\\u[0-9a-fA-F]{4})+|\\.', re.DOTALL)
+_ESCAPED = {'n': '\n', 'r': '\r', 't': '\t', 'b': ' ', 'f': ' '}
 
 
 class _Indexed(dict[int, str]):
@@ -63,6 +67,18 @@ def _base(sign: str) -> str:
 
 
 _INDEXED, _FOLDED = _Indexed(), _Folded()
+
+
+def unescaped(json_text: object) -> str:
+    """Return JSON with its strings as they are meant, so that the lines of code in it are lines; it may be torn."""
+    return _ESCAPES.sub(_unescape, str(json_text))
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escape = match[0]
+    if len(escape) > 2:
+        return str(json.loads(f'"{escape}"')).encode('utf-8', 'replace').decode()
+    return _ESCAPED.get(escape[1], escape[1])
 
 
 def spaced(text: str) -> str:

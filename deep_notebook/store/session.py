@@ -39,7 +39,7 @@ from .runs import (
     stop_dead_runs,
     update_run,
 )
-from .search import SEARCH_SCHEMA, SearchHit, WholeResult, index_some, part_ids, search_index
+from .search import REINDEXED_SCHEMA, SEARCH_SCHEMA, SearchHit, WholeResult, index_some, part_ids, search_index
 from .transcripts import (
     COMPRESSIONS_SCHEMA,
     ConversationRecord,
@@ -65,6 +65,7 @@ MIGRATIONS = (
     COMPRESSIONS_SCHEMA,
     BRANCHES_SCHEMA,
     REWINDS_SCHEMA,
+    REINDEXED_SCHEMA,
 )
 """One element a schema version. Append; a version that was released never changes."""
 

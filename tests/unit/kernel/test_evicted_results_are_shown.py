@@ -61,6 +61,15 @@ async def test_what_a_subagent_left_is_shown_by_its_id(tmp_path: Path) -> None:
     await notebook.close()
 
 
+async def test_what_was_put_elsewhere_is_not_said_to_be_gone(tmp_path: Path) -> None:
+    preview = 'Tool result too large, saved to: results/a\n\nPreview (head/tail):\n'
+    notebook = await opened(tmp_path, [ModelRequest(parts=[ToolReturnPart('execute', preview, 'a')])])
+    assert 'gone' not in await list_evicted(notebook)
+    with pytest.raises(UsageError, match='a is in results/a, where the options put it'):
+        await evicted_page(notebook, 'a', 1)
+    await notebook.close()
+
+
 async def test_the_pages_of_a_result_hold_all_of_it(tmp_path: Path) -> None:
     text = '\n'.join(f'row {number}' for number in range(1, 501))
     notebook = await opened(tmp_path, [evicted(tmp_path, 'call_1', text)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -28,7 +29,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from deep_notebook.store import MessageArchive, SearchHit, SessionStore
+from deep_notebook.store import MessageArchive, SearchHit, SessionStore, session
+from deep_notebook.store.search import REINDEXED_SCHEMA
 from deep_notebook.store.session import MIGRATIONS
 
 pytestmark = pytest.mark.anyio
@@ -231,9 +233,24 @@ async def test_structured_results_are_found_and_pictures_are_not() -> None:
         ask(['look:', picture]),
         returned([picture, 'lilac'], id='c2'),
     ]
-    assert await found(messages, 'teal') == ['teal']
+    assert await found(messages, 'teal') == ['{"rows":[{"colour":"teal"}]}']
+    assert await found(messages, 'colour') == ['{"rows":[{"colour":"teal"}]}']
     assert await found(messages, 'lilac') == ['lilac']
     assert await found(messages, picture.base64[:8]) == []
+
+
+@pytest.mark.parametrize('as_text', [False, True])
+@pytest.mark.parametrize('word', ['first', 'teal', 'lilac', '北京', '🎉'])
+async def test_each_word_of_code_that_ran_is_found(word: str, as_text: bool) -> None:
+    args = {'code': 'first = 1\nteal = 2\n\tlilac("C:\\new")\n北京 = "🎉"\n'}
+    call = ModelResponse(parts=[ToolCallPart('run_python', json.dumps(args) if as_text else args, 'c1')])
+    [snippet] = await found([call], word)
+    assert word in snippet
+    assert '\n' not in snippet
+
+
+async def test_signs_of_plain_results_stay_as_they_are() -> None:
+    assert await found([returned(r'C:\new\teal')], 'teal') == [r'C:\new\teal']
 
 
 async def test_a_search_does_not_find_searches() -> None:
@@ -339,3 +356,17 @@ def run(path: Path, statements: Iterable[str], *, version: int) -> None:
             connection.execute(statement)
         connection.execute(f'PRAGMA user_version={version}')
         connection.commit()
+
+
+async def test_an_index_of_an_older_version_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(session, 'MIGRATIONS', MIGRATIONS[: MIGRATIONS.index(REINDEXED_SCHEMA)])
+        store = SessionStore.open(tmp_path / 'session.db')
+        await store.sync([ModelResponse(parts=[ToolCallPart('run_python', {'code': 'first\nteal'}, 'c1')])])
+        assert len(await store.search('teal')) == 1
+        store.close()
+    with closing(sqlite3.connect(tmp_path / 'session.db')) as database, database:
+        database.execute("INSERT INTO search_words (search_words) VALUES ('delete-all')")
+    store = SessionStore.open(tmp_path / 'session.db')
+    assert len(await store.search('teal')) == 1
+    store.close()
