@@ -58,6 +58,10 @@ class EvictedFiles:
         text = None if path is None else self.read(path)
         return None if path is None or text is None else (path, text)
 
+    def path(self, id: str) -> str:
+        """Return what previews call the file with this name."""
+        return posixpath.join(self._directory, id)
+
     def read(self, path: str) -> str | None:
         """Return the text of the file that previews call `path`, or `None` if it is not there."""
         try:

@@ -34,7 +34,7 @@ from .agent_paths import agent_path, is_agents_own, safe_name
 from .events import ResultEvictedEvent
 from .filesystem.files import run_workspace
 from .filesystem.places import Place, answering, locate
-from .output import EVICTION, MOVED_ABOVE, head_and_tail
+from .output import MOVED_ABOVE, MovesLargeResults, head_and_tail
 
 __all__ = [
     'DEFAULT_EVICTION_PATH',
@@ -59,6 +59,8 @@ MAX_KEPT_FILES = 200
 themselves fill a context window, so a history that is in use names fewer."""
 MAX_PREVIEW_LINE = 500
 """Characters of one line that a preview shows: ten lines are then at most 1,250 tokens."""
+_MAX_FRAME = 10_000
+"""Characters of a preview besides the lines of the result: the path of the file stands in it twice."""
 
 OnEviction: TypeAlias = Callable[[str, str, int, int], Awaitable[None] | None]
 """Told of each eviction: the tool's name, the file's path, and the characters of the result and of its preview."""
@@ -96,7 +98,7 @@ def _preview_in(content: object) -> str | None:
 
 
 @dataclass
-class EvictionProcessor(AbstractCapability[AgentDepsT]):
+class EvictionProcessor(MovesLargeResults, AbstractCapability[AgentDepsT]):
     """Move tool results that are too large into files of the workspace, and leave a preview in the history.
 
     A result is moved as its tool returns it, so that the history never changes where a provider has cached it;
@@ -125,7 +127,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
     backend: BackendProtocol | None = None
     """Where the files go in a run that has no workspace and no `deps.backend`."""
 
-    id: str | None = field(default=EVICTION, kw_only=True)
+    id: str | None = field(default='eviction', kw_only=True)
     description: str | None = field(default='Move tool results that are too large into files.', kw_only=True)
 
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
@@ -197,7 +199,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], part: ToolReturnPart, calls: Mapping[str, ToolCallPart], look_for_files: bool
     ) -> ToolReturnPart:
         path = evicted_path(part.content)
-        if path is None:
+        if path is None or not self._is_preview(part.content):
             call = calls.get(part.tool_call_id)
             args = call.args_as_dict() if call is not None and call.tool_name in _READERS else {}
             return await self._moved(ctx, part, args)
@@ -213,7 +215,7 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         Where a tool left it to us to bound its result, `above` is how many characters may stay in any case.
         """
         # A kind is what pydantic-ai itself reads in the history: loaded capabilities, tools that were found.
-        if part.tool_kind is not None or evicted_path(part.content) is not None:
+        if part.tool_kind is not None or self._is_preview(part.content):
             return part
         try:
             text = part.model_response_str(wrap_if_error=False)
@@ -235,6 +237,12 @@ class EvictionProcessor(AbstractCapability[AgentDepsT]):
         preview = _TEMPLATE.format(file_path=shown, content_sample=self._sample(text))
         await self._tell(ctx, part, shown, original_chars=len(text), preview_chars=len(preview))
         return _with_text(part, preview)
+
+    def _is_preview(self, content: object) -> bool:
+        # What a tool returned may begin like one; none is as long as that.
+        preview = _preview_in(content)
+        longest = _MAX_FRAME + (self.head_lines + self.tail_lines) * 2 * MAX_PREVIEW_LINE
+        return preview is not None and len(preview) <= longest
 
     def _limit(self, ctx: RunContext[AgentDepsT]) -> int:
         window = ctx.model.context_window

@@ -6,14 +6,16 @@ from typing import Any
 
 from pydantic_ai import RunContext
 
-__all__ = ['EVICTION', 'MOVED_ABOVE', 'head_and_tail', 'returned']
+__all__ = ['MOVED_ABOVE', 'MovesLargeResults', 'head_and_tail', 'returned']
 
-EVICTION = 'eviction'
-"""The id of the capability that moves results that are too large into files."""
 MOVED_ABOVE = 'deep_notebook.moved_above'
-"""Key of a tool's metadata: that capability moves results of more characters than this, whatever its own limit."""
+"""Key of a tool's metadata: `MovesLargeResults` moves results of more characters than this, whatever its own limit."""
 _MOST = 10_000_000
 """Characters of a result that is going to be moved."""
+
+
+class MovesLargeResults:
+    """A capability that moves the results of tools into files where they are too large."""
 
 
 def returned(ctx: RunContext[Any], text: str, max_chars: int) -> str:
@@ -21,7 +23,9 @@ def returned(ctx: RunContext[Any], text: str, max_chars: int) -> str:
 
     That is all of it, so that nothing is lost, where the run moves such results to files; else beginning and end.
     """
-    return head_and_tail(text, _MOST if EVICTION in ctx.capabilities else max_chars)
+    active = ctx.active_capability_ids
+    moved = any(isinstance(it, MovesLargeResults) for id, it in ctx.capabilities.items() if id in active)
+    return head_and_tail(text, _MOST if moved else max_chars)
 
 
 def head_and_tail(text: str, max_chars: int, *, head_share: float = 0.5) -> str:

@@ -30,6 +30,9 @@ from pydantic_ai.tools import AgentDepsT
 
 __all__ = ['PatchToolCalls', 'patch_tool_calls_processor']
 
+_CANCELLED = 'Tool call was cancelled.'
+"""What pydantic-deep puts in the place of a result, in histories that it repaired."""
+
 _Spot: TypeAlias = tuple[int, int]
 """Where a part is in a history: the index of its message, and its own in that."""
 
@@ -227,7 +230,7 @@ def _is_result(part: ModelRequestPart | ModelResponsePart) -> TypeGuard[ToolRetu
 
 
 def _is_placeholder(result: ToolReturnPart) -> bool:
-    return isinstance(result, ToolReturnPart) and result.outcome == 'interrupted'
+    return isinstance(result, ToolReturnPart) and (result.outcome == 'interrupted' or result.content == _CANCELLED)
 
 
 def _is_same_call(call: ToolCallPart, other: ToolCallPart) -> bool:

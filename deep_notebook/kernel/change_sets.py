@@ -115,7 +115,7 @@ class ChangedFile:
         if self.footprint.shared:
             notes.append('somebody else changed it during the run, too')
         if not self.undone and not same(self.now, new):
-            notes.append('changed since')
+            notes.append('deleted since' if self.now.digest is None else 'changed since')
         return ', '.join(notes) or None
 
 

@@ -50,8 +50,9 @@ async def evicted_page(session: NotebookSession, wanted: str, number: int) -> Pa
         UsageError: There is no such result or page, or its file is gone.
     """
     results = await _results(session)
-    path = _meant(wanted, results)
-    text = await asyncio.to_thread(EvictedFiles(session.directory).read, path)
+    files = EvictedFiles(session.directory)
+    path = _meant(wanted, results, files)
+    text = await asyncio.to_thread(files.read, path)
     if text is None:
         if path not in results:
             raise UsageError(f'There is no evicted result {wanted!r}: `%deep evicted` lists them.')
@@ -85,7 +86,7 @@ async def _results(session: NotebookSession) -> dict[str, ToolResult]:
     return found
 
 
-def _meant(wanted: str, results: dict[str, ToolResult]) -> str:
+def _meant(wanted: str, results: dict[str, ToolResult], files: EvictedFiles) -> str:
     ids = {_id(path): path for path in results}
     if wanted in results or '/' in wanted:
         return wanted.removeprefix('./')
@@ -96,6 +97,8 @@ def _meant(wanted: str, results: dict[str, ToolResult]) -> str:
         return ids[begun[0]]
     if begun:
         raise UsageError(f'{wanted!r} is how {len(begun)} evicted results begin: {", ".join(begun[:5])}')
+    if files.size(path := files.path(wanted)) is not None:
+        return path  # of a subagent, whose conversation is not stored
     raise UsageError(f'There is no evicted result {wanted!r}.{did_you_mean(wanted, ids)} `%deep evicted` lists them.')
 
 

@@ -72,6 +72,10 @@ def check_target(path: Path, request: ExportRequest, session: NotebookSession) -
     """Raise `UsageError` if `path` is not a file that may be written."""
     if path.suffix.lower() not in _FORMATS:
         raise UsageError(f'%deep export writes {_endings()}, and {path.name} ends in none of them.')
+    try:
+        path.exists()
+    except OSError as error:
+        raise UsageError(f'{path.name} cannot be written ({error.strerror}).') from error
     notebook = session.notebook
     if notebook is not None and (path.resolve() == notebook.resolve() or _same(path, notebook)):
         raise UsageError(f'{path.name} is the notebook that is open and running: choose another name.')

@@ -92,7 +92,7 @@ class Reviewer:
             files = await self._files(run)
             refused: list[str] = []
             done = False
-            for file in _chosen(files, verb, path):
+            for file in _chosen(run, files, verb, path):
                 try:
                     done |= await self._decide(run, file, verb, place)
                 except UsageError as error:
@@ -104,12 +104,15 @@ class Reviewer:
     async def act(self, changes: Panel, action: Action) -> ChangeSet:
         """Do what the person did in the panel of a change set.
 
-        Raises:
-            UsageError: As `decide`.
+        What cannot be done is said in the notice: the panel may be older than what was decided elsewhere, so it is
+        drawn anew also then.
         """
         assert isinstance(changes, ChangeSet)
         assert changes.run is not None
-        return await self.decide(changes.run, action['do'], action.get('path'), action.get('hunk'))
+        try:
+            return await self.decide(changes.run, action['do'], action.get('path'), action.get('hunk'))
+        except UsageError as error:
+            return replace(await self.changes(changes.run), notice=str(error))
 
     async def after(self, run: int) -> ChangeSet | None:
         """Return what a run that ended has changed, if it ran in review mode and something is left to decide."""
@@ -170,6 +173,8 @@ class Reviewer:
 
     async def _turned(self, file: ChangedFile, places: Sequence[str]) -> bytes:
         assert file.text is not None
+        if file.now.digest is None:
+            raise UsageError(f'{file.path} was deleted since, so there is nothing in it to undo or to put back.')
         try:
             data = await Workspace(self._session.deps.backend).read_bytes(file.path)
         except OSError as error:
@@ -180,8 +185,7 @@ class Reviewer:
         for place in places:
             turned = file.text.switched(data, place, undone=undone)
             if turned is None:
-                header = next(each.header for each in file.text.places if each.id == place)
-                raise UsageError(f'{file.path} {header}: these lines were changed since, so the file is left as it is.')
+                raise UsageError(_changed_since(file, place, alone=len(places) == 1))
             data = turned
             undone ^= {place}
         return data
@@ -246,16 +250,17 @@ async def _now(journal: Journal, path: str) -> FileState:
         return _OUT_OF_REACH
 
 
-def _chosen(files: Sequence[ChangedFile], verb: Verb, path: str | None) -> Sequence[ChangedFile]:
+def _chosen(run: int, files: Sequence[ChangedFile], verb: Verb, path: str | None) -> Sequence[ChangedFile]:
     if path is None:
         open = [file for file in files if file.is_open]
         if not open and verb == 'keep':
-            raise UsageError('Nothing is left to decide.')
+            how = f' `%deep review keep {run} PATH` takes an undo back.'
+            raise UsageError(f'Nothing is left to decide.{how if any(file.undone for file in files) else ""}')
         return open or files
     chosen = [file for file in files if file.path == path]
     if not chosen:
         names = [file.path for file in files]
-        raise UsageError(f'The run did not change {path!r}.{did_you_mean(path, names)}')
+        raise UsageError(f'Run {run} did not change {path!r}.{did_you_mean(path, names)}')
     return chosen
 
 
@@ -268,6 +273,13 @@ def _places(file: ChangedFile, verb: Verb, place: str | None) -> Sequence[str]:
     open = [each for each in file.places if file.state(each) == 'open']
     settled = 'undone' if verb == 'undo' else 'kept'
     return open or [each for each in file.places if file.state(each) != settled]
+
+
+def _changed_since(file: ChangedFile, place: str, *, alone: bool) -> str:
+    count = len(file.places)
+    which = f', change {file.places.index(place) + 1} of {count}' if count > 1 else ''
+    rest = '' if alone else ' Its other changes can be tried one by one.'
+    return f'{file.path}{which}: these lines were changed since, so the file is left as it is.{rest}'
 
 
 def _mode(file: ChangedFile, undone: Collection[str]) -> int | None:
@@ -290,10 +302,11 @@ def _news(files: Sequence[ChangedFile], news: Sequence[ReviewedPlace]) -> str | 
         places = [each.place for each in news if each.path == file.path and each.place in file.places]
         count = sum(file.state(place) == 'undone' for place in file.places)
         of = f' ({count} of {len(file.places)} hunks)' if 0 < count < len(file.places) else ''
+        what = f'the deletion of {file.path}' if file.action == 'delete' else file.path + of
         if file.undone.intersection(places):
-            undone.append(file.path + of)
+            undone.append(what)
         elif places:
-            back.append(file.path + of)
+            back.append(what)
     told = [*([f'undid {_listed(undone)}'] if undone else []), *([f'put back {_listed(back)}'] if back else [])]
     changed = _listed([file.path for file in files])
     return f'Note: you changed {changed}; the person {" and ".join(told)}.' if told else None

@@ -23,13 +23,17 @@ _HOW = (
     '`%deep review undo {run}` undoes this, `%deep review undo {run} PATH` one file, `PATH:2` its second hunk; '
     '`%deep review keep {run}` keeps it.'
 )
+_HOW_AFTER_ALL = (
+    '`%deep review undo {run} PATH` and `%deep review keep {run} PATH` change what you decided about a file.'
+)
 _PLACE = re.compile(r'(?P<path>.+):(?P<number>\d+)')
 
 
 def show_changes(cells: DeepCells, changes: ChangeSet) -> None:
     """Show a change set in the running cell: with buttons where a page can show them, else with the commands."""
-    if changes.notice is None and front_end(cells.shell) in ('terminal', 'headless'):
-        changes = replace(changes, notice=_HOW.format(run=changes.run))
+    if changes.notice is None and changes.files and front_end(cells.shell) in ('terminal', 'headless'):
+        is_open = any(file.state == 'open' for file in changes.files)
+        changes = replace(changes, notice=(_HOW if is_open else _HOW_AFTER_ALL).format(run=changes.run))
     reviewer = cells.session.review
     show_panel(cells, changes, reviewer.act)
 
@@ -52,7 +56,10 @@ def _review(cells: DeepCells, rest: str) -> None:
 
 def _place(changes: ChangeSet, text: str) -> tuple[str | None, str | None]:
     """Return the file that is meant, and its hunk where `:N` stands behind the name."""
-    if not text or any(file.path == text for file in changes.files):
+    paths = {file.path for file in changes.files}
+    if len(text) > 2 and text[0] == text[-1] and text[0] in '"\'' and text not in paths:
+        text = text[1:-1]
+    if not text or text in paths:
         return text or None, None
     match = _PLACE.fullmatch(text)
     file = next((file for file in changes.files if match is not None and file.path == match['path']), None)

@@ -23,7 +23,7 @@ from ..views.panel_shapes import RewindQuestion, TimelinePoint
 from .checkpointing import keeps_checkpoints
 from .travel_files import changed_files, foreseen, planned_files
 from .travel_targets import before_last_run, check_label, find_point
-from .travel_words import STATE_MOVED, interrupted, rewound_by_agent, waiting
+from .travel_words import STATE_MOVED, changed_by_others, interrupted, rewound_by_agent, waiting
 
 if TYPE_CHECKING:
     from ..store.journal_types import PathPlan
@@ -205,7 +205,9 @@ class Traveller:
             paths = await self._journal.plan(target.journal)
         plan = await self._planned('undo', rewind.label, target, rewind.parts, present, paths, undoes=rewind.id)
         later = await (await self._rewinds()).runs_since(rewind)
-        return replace(plan, later=tuple(later))
+        # After `%deep compact` the longer history shares nothing with what comes again: that takes nothing back.
+        question = plan.question if later else replace(plan.question, messages=0)
+        return replace(plan, later=tuple(later), question=question)
 
     async def fork(self, target: str, *, give_up: bool = False) -> str:
         """Go on from `target` in a new conversation, files as they are; return the label of the point.
@@ -257,6 +259,7 @@ class Traveller:
                 )
             paths = await self._journal.plan(point.moment.journal)
             gaps = [gap.what for gap in await self._journal.gaps(after=point.moment.journal)]
+            gaps += changed_by_others({*await self._journal.by_others()} - {path.path for path in paths})
         variables = await (await self._rewinds()).variables_since(self.kernel, point)
         there = [name for name in variables if name in self.session.namespace]
         more = [f'and {len(there) - _VARIABLES_SHOWN} more'] if len(there) > _VARIABLES_SHOWN else []

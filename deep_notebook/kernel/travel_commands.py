@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,7 +79,7 @@ def _decide(cells: DeepCells, plan: TravelPlan, rest: str, flags: Collection[str
             _print('Nothing was changed.')
             return
         give_up = True
-    _call(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
+    _finish(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
     _print(done(plan, mine=mine))
 
 
@@ -112,6 +113,16 @@ def _read(command: str, rest: str) -> tuple[str, set[str]]:
 def _call(coroutine: Coroutine[Any, Any, T]) -> T:
     # As long as it takes: there may be many files.
     return AgentThread.get().call(coroutine, timeout=None)
+
+
+def _finish(coroutine: Coroutine[Any, Any, object]) -> None:
+    """Wait for what is not to be left half done; the person's first interrupt does not end the wait."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, AgentThread.get().loop)
+    try:
+        future.result()
+    except KeyboardInterrupt:
+        _print('Files are being put back: that is finished first. `%deep undo` takes it back then.')
+        future.result()
 
 
 COMMANDS: dict[str, Callable[[DeepCells, str], None]] = {

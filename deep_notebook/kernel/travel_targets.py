@@ -61,7 +61,9 @@ def before_last_run(points: Sequence[Point], run: int | None) -> Point:
         raise UsageError('The conversation is at its beginning: there is no run to take back.')
     found = [point for point in points if point.before_run == run]
     if not found:
-        raise UsageError(f'No checkpoint was made before run {run}: `%deep checkpoints` lists those there are.')
+        raise UsageError(
+            f'This conversation has no checkpoint before run {run}: `%deep checkpoints` lists those it has.'
+        )
     return found[-1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..masking import mask_secrets
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     'STATE_MOVED',
     'can_undo',
+    'changed_by_others',
     'done',
     'interrupted',
     'later_runs',
@@ -69,6 +70,15 @@ def rewound_by_agent(plan: TravelPlan) -> str:
 def can_undo(rewind: Rewind | None) -> str | None:
     """Return what an undo would take back, in a sentence."""
     return None if rewind is None else mask_secrets(f'Went back to {rewind.label!r}.')
+
+
+def changed_by_others(paths: Collection[str]) -> list[str]:
+    """Return that nobody knows whether these files are the person's or of what the agent left running; or nothing."""
+    if not paths:
+        return []
+    return [
+        f"after the agent's last command or code, you or another program changed {_names(sorted(paths))}: that stays"
+    ]
 
 
 def interrupted(rewind: Rewind) -> str:

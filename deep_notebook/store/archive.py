@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import sqlite3
 import tempfile
 import threading
@@ -28,6 +29,7 @@ _MAX_CONVERSATIONS = 64
 """Conversations that are remembered; what one needs is what compression took out of it."""
 _BEGIN, _BETWEEN, _END = '[\n', ',\n', '\n]\n'
 """How the file is written: a JSON array, one message a line."""
+_ONE_LINE = re.compile(r'\{.*\}')
 
 
 class MessageArchive:
@@ -184,8 +186,10 @@ def _read(path: Path) -> list[str]:
         text = path.read_text(encoding='utf-8')
     except FileNotFoundError:
         return []
-    if text.startswith(_BEGIN) and text.endswith(_END):
-        return text[len(_BEGIN) : -len(_END)].split(_BETWEEN)
+    bodies = text.removeprefix(_BEGIN).removesuffix(_END).split(_BETWEEN)
+    # In a file that something else has laid out anew, a line is not a message.
+    if text.startswith(_BEGIN) and text.endswith(_END) and all(map(_ONE_LINE.fullmatch, bodies)):
+        return bodies
     return list(map(dump_message, ModelMessagesTypeAdapter.validate_json(text)))
 
 

@@ -204,6 +204,13 @@ class Journal:
         """Look at all files after `call`, write down what it changed, and return what could not be covered."""
         return await self._work(lambda: self._watching.end(call))
 
+    async def by_others(self) -> list[str]:
+        """Return the files that somebody else changed since commands or code of the agent last ran in this kernel.
+
+        That may be what they left running.
+        """
+        return await self._work(self._watching.by_others)
+
     def writing(self, tree: ConfinedDirectory, parts: Parts, data: bytes) -> AbstractContextManager[None]:
         """Keep what a file held before a tool writes it."""
         return self._keeping.writing(tree, parts, data)

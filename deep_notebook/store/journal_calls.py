@@ -20,6 +20,8 @@ from .journal_tables import drop_unused, put_call, put_entries, remove_calls
 __all__ = ['Watching']
 
 _SHOWN = 5
+_NEVER = 2**63
+"""A time after all others: what no look has covered is no difference."""
 _LIMITS = f'files up to {READ_LIMIT // 2**20} MiB, and {TOTAL_LIMIT // 2**20} MiB in all'
 _ENTRIES = (
     f'The journal looked at the first {ENTRY_LIMIT:,} files and directories only: what {{tool}} changed in others '
@@ -94,6 +96,15 @@ class Watching:
             self._keeping.baseline = found.baseline
             self._at_work = [each for each in self._at_work if each not in over]
             return gaps
+
+    def by_others(self) -> list[str]:
+        """Return the files that are not as at the last look, sorted; none while a call is at work."""
+        with self._lock:
+            if self._at_work or not self._keeping.baseline.walked.listed:
+                return []
+            tree = self._tree()
+            found = scan(self._keeping.baseline, tree, skip=self._skip(tree), save=lambda _: None, since=_NEVER)
+            return sorted([entry.path for entry in found.entries if entry.kind == 'file'] + found.moved_in)
 
     def _begin(self, call: JournalCall) -> None:
         call.began = time.time_ns()

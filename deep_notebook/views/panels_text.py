@@ -48,6 +48,8 @@ def render(panel: Panel, *, times: bool = True) -> str:
         case Pages():
             lines = [*_page(panel)]
     if panel.notice:
+        if isinstance(panel, ChangeSet):
+            lines.append('')  # the last line of a diff is no place to begin a sentence after
         lines.append(plain(panel.notice).replace('`', ''))
     return well_formed('\n'.join(lines))
 

@@ -65,13 +65,7 @@ def transcript(messages: Sequence[ModelMessage], *, prompts: Collection[str]) ->
         messages: A conversation.
         prompts: What the person asked: what else comes in their place was not said by them.
     """
-    results = {
-        part.tool_call_id: part
-        for message in messages
-        if isinstance(message, ModelRequest)
-        for part in message.parts
-        if isinstance(part, ToolReturnPart | RetryPromptPart)
-    }
+    results = _results(messages)
     for message in messages:
         for part in message.parts:
             match part:
@@ -82,9 +76,22 @@ def transcript(messages: Sequence[ModelMessage], *, prompts: Collection[str]) ->
                 case TextPart(content=text) if text.strip():
                     yield Said(text)
                 case ToolCallPart():
-                    yield Called(part, results.get(part.tool_call_id))
+                    yield Called(part, results.get(id(part)))
                 case _:
                     pass
+
+
+def _results(messages: Sequence[ModelMessage]) -> dict[int, ToolReturnPart | RetryPromptPart]:
+    """Return the results of calls, by the `id()` of the call: after a compression the ids of old calls come again."""
+    results: dict[int, ToolReturnPart | RetryPromptPart] = {}
+    waiting: dict[str, ToolCallPart] = {}
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                waiting[part.tool_call_id] = part
+            elif isinstance(part, ToolReturnPart | RetryPromptPart) and part.tool_call_id in waiting:
+                results[id(waiting.pop(part.tool_call_id))] = part
+    return results
 
 
 def _prompted(content: str | Sequence[UserContent], prompts: Collection[str]) -> Iterator[Prompted]:

@@ -20,7 +20,7 @@ from .transcript_markdown import CODE_TOOL, result_of
 
 __all__ = ['notebook_of']
 
-_PICTURES = frozenset({'image/png', 'image/jpeg'})
+_PICTURES = frozenset({'image/png', 'image/jpeg', 'image/gif', 'image/webp'})
 
 
 def notebook_of(entries: Iterable[Entry], *, title: str) -> str:

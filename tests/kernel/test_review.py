@@ -60,7 +60,7 @@ def test_a_run_is_reviewed_at_its_end_and_after_a_restart(kernel: RealKernel, tm
     )
     told = kernel.run('%deep review').displays[-1]['text/plain']
     assert 'Changes of run 1 · 3 of 3 files to review' in told
-    kernel.run('%deep review undo report.md')
+    kernel.run('%deep review undo "report.md"')
     told = kernel.run('%deep review keep').displays[-1]['text/plain']
     assert 'Changes of run 1 · 3 files reviewed' in told
     assert (model.read_text(), report.exists(), ran.exists()) == (''.join(UNDONE_IN_PART), False, True)

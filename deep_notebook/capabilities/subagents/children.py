@@ -17,6 +17,7 @@ from pydantic_core import to_json
 from ..approvals import ApprovalGate, ApprovalMode
 from ..cost import CostTracking
 from ..hooks import HookRunner
+from ..output import MovesLargeResults
 from .gate import child_gate
 from .tasks import SubagentTask, TaskScope
 from .types import ClonesForSubagents, HasAskUser, SubAgentConfig, SubAgentFactory
@@ -24,8 +25,8 @@ from .watch import ChildWatch
 
 __all__ = ['INHERITED', 'ChildSettings', 'levels_left', 'run_child']
 
-INHERITED = frozenset({'python', 'eviction', 'instrumentation', 'journal'})
-"""Ids of the capabilities that a child gets from its parent, beside its hooks and approvals."""
+INHERITED = frozenset({'python', 'instrumentation', 'journal'})
+"""Ids of the capabilities that a child gets from its parent, beside its hooks, approvals and eviction."""
 
 _INSTRUCTIONS = (
     'Another agent gave you this task. It sees nothing of your work but your last message: put into that all that it '
@@ -124,6 +125,7 @@ def _inherited(
     own: list[AbstractCapability[Any]] = []
     agent.root_capability.apply(own.append)
     own_ids = {each.id for each in own}
+    moves_results = any(isinstance(each, MovesLargeResults) for each in own)
     capabilities: list[AbstractCapability[Any]] = []
     for id, capability in task.ctx.capabilities.items():
         if isinstance(capability, ApprovalGate):
@@ -137,6 +139,9 @@ def _inherited(
         elif isinstance(capability, CostTracking):
             name = f'parent_{id}' if id in own_ids else id
             capabilities.append(replace(capability, id=name, parent=capability))
+        elif isinstance(capability, MovesLargeResults):
+            if not moves_results:
+                capabilities.append(capability)
         elif id in INHERITED and id not in own_ids and not (toolless and capability.get_toolset() is not None):
             capabilities.append(capability)
     if not given and settings.nested is not None and settings.levels > 1:

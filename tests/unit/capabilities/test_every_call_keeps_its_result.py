@@ -177,9 +177,9 @@ def test_healthy_messages_are_the_same_objects() -> None:
     assert [id(message) for message in patch_tool_calls_processor(messages)] == [id(message) for message in messages]
 
 
-def test_a_late_result_takes_the_place_of_cancelled() -> None:
-    messages = [ask(), call('a'), ModelRequest(parts=[CANCELLED]), say(), ModelRequest(parts=[result('a')])]
-    assert real(repair_messages(messages)) == {'result of a'}
+@pytest.mark.parametrize('cancelled', [CANCELLED, result('a', 'Tool call was cancelled.')])
+def test_a_late_result_takes_the_place_of_cancelled(cancelled: ToolReturnPart) -> None:
+    messages = [ask(), call('a'), ModelRequest(parts=[cancelled]), say(), ModelRequest(parts=[result('a')])]
     assert problems(repair_messages(messages)) != []
     assert patch_tool_calls_processor(messages)[:3] == [ask(), call('a'), results('a')]
 

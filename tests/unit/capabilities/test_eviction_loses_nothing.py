@@ -419,6 +419,19 @@ async def test_no_lines_at_all_is_no_lines_at_all() -> None:
     assert played.texts[0].endswith('Preview (head/tail):\n… 1,000 lines left out …')
 
 
+async def test_a_text_that_only_begins_like_a_preview_is_moved() -> None:
+    text = f'{eviction.EVICTED}nowhere\n' + 'x' * 50_000
+    deps = Deps()
+    played = await fetch(text, deps=deps)
+    path = evicted_path(played.returns[0].content)
+    assert path != 'nowhere'
+    assert path is not None
+    assert await deps.backend.read_bytes(path) == text.encode()
+    assert len(played.texts[0]) < 2_000
+    played = await play([], history=history(text), capabilities=[EvictionProcessor(token_limit=100)], deps=Deps())
+    assert len(played.texts[0]) < 2_000
+
+
 async def test_other_capabilities_see_the_whole_result() -> None:
     seen: list[int] = []
     hooks: Hooks[Any] = Hooks()

@@ -17,6 +17,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 
 from deep_notebook.capabilities.events import SubagentEndedEvent, SubagentProgressEvent, SubagentStartedEvent
+from deep_notebook.capabilities.eviction import EvictionProcessor
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
 from deep_notebook.capabilities.python import PythonResult, RunPython
@@ -160,6 +161,15 @@ async def test_a_child_works_on_its_parents_files(tmp_path: Path) -> None:
         part for message in result.all_messages() for part in message.parts if part.part_kind == 'tool-return'
     ]
     assert returned.metadata['files'] == [IsPartialDict(path='a.txt', added=1)]
+
+
+@pytest.mark.parametrize('id', ['eviction', 'mine'])
+async def test_large_results_of_a_child_are_moved_as_its_parents_are(tmp_path: Path, id: str) -> None:
+    (tmp_path / 'long.txt').write_text('word\n' * 1_000)
+    cast = Cast({'go': [[task('read')], 'end'], 'read': [[('read_file', {'path': 'long.txt'})], 'done']})
+    eviction: EvictionProcessor[Any] = EvictionProcessor(token_limit=100, id=id)
+    await perform(cast, SubAgentCapability(), eviction, deps=Deps(KernelWorkspace(tmp_path)))
+    assert list((tmp_path / '.deep/large_tool_results').iterdir()) != []
 
 
 async def test_hooks_hold_for_children_and_given_agents_too(tmp_path: Path) -> None:

@@ -38,9 +38,10 @@ async def ran(tmp_path: Path, tool: str, *more: AbstractCapability[Any], backend
     )
 
 
+@pytest.mark.parametrize('id', ['eviction', 'mine', None])
 @pytest.mark.parametrize('tool', ['run_python', 'execute'])
-async def test_it_is_moved_to_a_file_and_not_cut(tmp_path: Path, tool: str) -> None:
-    played = await ran(tmp_path, tool, EvictionProcessor())
+async def test_it_is_moved_to_a_file_and_not_cut(tmp_path: Path, tool: str, id: str | None) -> None:
+    played = await ran(tmp_path, tool, EvictionProcessor(id=id))
     path = evicted_path(played.returns[0].content)
     assert path is not None
     assert (tmp_path / path).read_text(encoding='utf-8').startswith(LINES)

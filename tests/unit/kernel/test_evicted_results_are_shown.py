@@ -54,6 +54,13 @@ Too large for the conversation, the newest last. `%deep evicted ID` shows one:
     await notebook.close()
 
 
+async def test_what_a_subagent_left_is_shown_by_its_id(tmp_path: Path) -> None:
+    evicted(tmp_path, 'childs', 'row')
+    notebook = await opened(tmp_path, [])
+    assert (await evicted_page(notebook, 'childs', 1)).text == 'row'
+    await notebook.close()
+
+
 async def test_the_pages_of_a_result_hold_all_of_it(tmp_path: Path) -> None:
     text = '\n'.join(f'row {number}' for number in range(1, 501))
     notebook = await opened(tmp_path, [evicted(tmp_path, 'call_1', text)])

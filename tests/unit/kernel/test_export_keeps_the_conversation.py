@@ -158,6 +158,29 @@ async def test_a_notebook_holds_the_talk_and_the_code_that_ran(root: Path) -> No
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
+@pytest.mark.parametrize('name', ['talk.md', 'talk.ipynb'])
+async def test_each_call_has_its_own_result_where_a_model_counts_its_calls_anew(tmp_path: Path, name: str) -> None:
+    notebook = session(tmp_path)
+    store = await notebook.store()
+    await store.sync(
+        [
+            message
+            for turn in ('one', 'two')
+            for message in (
+                ModelRequest(parts=[UserPromptPart(f'Prompt {turn}.')]),
+                ModelResponse(parts=[ToolCallPart('run_python', {'code': f'print({turn!r})'}, 'call_0')]),
+                ModelRequest(parts=[ToolReturnPart('run_python', f'result {turn}', 'call_0')]),
+            )
+        ]
+    )
+    await notebook.close()
+    text = await exported(tmp_path, name)
+    (code, result), (next_code, next_result) = (
+        [text.index(words) for words in (f'print({turn!r})', f'result {turn}')] for turn in ('one', 'two')
+    )
+    assert max(code, result) < min(next_code, next_result)
+
+
 @pytest.mark.parametrize('name', ['talk.md', 'talk.json', 'talk.ipynb'])
 async def test_compressed_parts_are_there_and_other_conversations_only_when_asked_for(root: Path, name: str) -> None:
     notebook = session(root)
@@ -186,6 +209,7 @@ async def test_compressed_parts_are_there_and_other_conversations_only_when_aske
         ('sales.ipynb --force', 'sales.ipynb is the notebook that is open and running: choose another name.'),
         ('linked.ipynb --force', 'linked.ipynb is the notebook that is open and running: choose another name.'),
         ('there.md', 'there.md is there already: choose another name, or add --force to replace it.'),
+        (f'{"a" * 300}.md', f'{"a" * 300}.md cannot be written (File name too long).'),
         ('folder.md --force', 'folder.md is a directory: add the name of a file.'),
     ],
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 
 from deep_notebook.errors import UsageError
+from deep_notebook.kernel import travel_commands
 from deep_notebook.kernel.travel_commands import COMMANDS
 from deep_notebook.kernel.travel_panel import TimelinePanel
 from harness.scripted import call, script
@@ -103,6 +107,30 @@ def test_an_undo_that_takes_later_runs_along_asks(person: Person, cells: Cells, 
     assert tree(tmp_path) == {'c.txt': b'agent'}
     person.deep('undo', 'y')
     assert tree(tmp_path) == BOTH
+
+
+def test_an_interrupt_does_not_end_the_cell_before_the_rewind(
+    person: Person, cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = cells.session.journal
+    assert journal is not None
+    restore, told = journal.restore, threading.Event()
+
+    async def slow(*args: Any, **options: Any) -> Any:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        assert await asyncio.to_thread(told.wait, 10), 'the interrupt ended the cell'
+        return await restore(*args, **options)
+
+    def tell(text: str) -> None:
+        print(text)
+        told.set()
+
+    monkeypatch.setattr(journal, 'restore', slow)
+    monkeypatch.setattr(travel_commands, '_print', tell)
+    shown = person.deep('rewind --yes')
+    assert tree(tmp_path) == {}
+    assert shown.splitlines()[0].startswith('Files are being put back: that is finished first.')
+    assert "Went back to 'before run 1'" in shown
 
 
 def test_a_label_may_be_in_quotes(person: Person, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deep_notebook.errors import UsageError
+from deep_notebook.kernel.compacting import compact
 from deep_notebook.kernel.requests import Answer
 from deep_notebook.kernel.session import NotebookSession
 from deep_notebook.kernel.travel_panel import TimelinePanel
@@ -128,6 +129,24 @@ async def test_what_the_person_changed_since_stays_unless_they_say_otherwise(ses
     assert tree(session.directory) == {'a.txt': b'start'}
     await undo(session)
     assert tree(session.directory) == {'a.txt': b'person', 'b.txt': b'agent'}
+
+
+async def test_what_a_command_left_running_changes_later_is_named(session: NotebookSession) -> None:
+    root = session.directory
+    (root / 'log.txt').write_text('start')
+    await ask(session, [call('execute', command='echo x > made.txt')], writes(a_txt='agent'), 'Done.')
+    assert (await session.travel.plan(None)).question.gaps == ()
+    (root / 'log.txt').write_text('written by a process in the background')
+    (root / 'late.txt').write_text('written by a process in the background')
+    (root / 'made.txt').write_text('changed too, but named in the list')
+    named = "after the agent's last command or code, you or another program changed late.txt, log.txt: that stays"
+    plan = await session.travel.plan(None)
+    assert f'! {named}' in planned(plan, mine=False)
+    assert f'Not covered: {named}.' in await go(session, mine=True)
+    assert set(tree(root)) == {'log.txt', 'late.txt'}
+    await undo(session)
+    assert set(tree(root)) == {'log.txt', 'late.txt', 'made.txt', 'a.txt'}
+    assert (await session.travel.plan(None, {'conversation'})).question.gaps == ()
 
 
 async def test_an_undo_does_not_overwrite_what_the_person_changed_since_the_rewind(session: NotebookSession) -> None:
@@ -360,6 +379,22 @@ async def test_a_fork_goes_on_in_a_new_conversation_with_the_files_as_they_are(t
         await ask(session, 'Hello.', prompt='Three.')
         await session.travel.fork('before the fork at before run 2')
         assert prompts(await store.history()) == ['One.', 'Two.']
+
+
+async def test_one_goes_back_behind_a_summary_and_undo_takes_no_message_back(session: NotebookSession) -> None:
+    for number in range(4):
+        await ask(session, 'It is so. ' * 200, prompt=f'Question {number}?')
+    whole = await (await session.store()).history()
+    session.namespace['model'] = script('A summary.')
+    await compact(session, session.resolve('model'), None)
+    summary = await state(session)
+    assert len(summary['history']) < len(whole)
+
+    await go(session, 'run 4')
+    assert await (await session.store()).history() == whole[:6]
+    plan = await session.travel.plan_undo()
+    assert 'taken back' not in planned(plan, mine=False) + await undo(session)
+    assert await state(session) == summary
 
 
 async def test_search_still_finds_what_was_taken_back(session: NotebookSession) -> None:

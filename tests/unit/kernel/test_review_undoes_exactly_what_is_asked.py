@@ -116,9 +116,9 @@ async def test_lines_that_the_person_changed_are_left_alone_and_named(notebook: 
     run, ids = await edited(notebook)
     mine = AFTER.replace('second\n', 'second, and mine\n').encode()
     (notebook.root / 'model.py').write_bytes(mine)
-    with pytest.raises(UsageError, match=r'model.py @@ .* these lines were changed since'):
+    with pytest.raises(UsageError, match=r'model.py, change 2 of 3: these lines were changed since, .* is.$'):
         await notebook.review.decide(run, 'undo', 'model.py', ids[1])
-    with pytest.raises(UsageError, match='these lines were changed since'):
+    with pytest.raises(UsageError, match=r'change 2 of 3: .* Its other changes can be tried one by one'):
         await notebook.review.decide(run, 'undo', 'model.py')
     assert notebook.holds('model.py') == mine
     await notebook.review.decide(run, 'undo', 'model.py', ids[0])
@@ -280,6 +280,34 @@ async def test_the_agent_is_told_once_what_was_undone(notebook: Notebook) -> Non
     await notebook.session.close()
 
 
+async def test_a_file_that_the_person_deleted_is_said_to_be_gone(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    (notebook.root / 'model.py').unlink()
+    assert (await notebook.review.changes(run)).files[0].note == 'deleted since'
+    with pytest.raises(UsageError, match=r'model\.py was deleted since'):
+        await notebook.review.decide(run, 'undo', 'model.py')
+    assert notebook.holds('model.py') is None
+
+
+async def test_a_file_that_came_back_is_not_said_to_be_undone(notebook: Notebook) -> None:
+    (notebook.root / 'old.csv').write_bytes(b'1\n')
+    run = await notebook.run()
+    await notebook.writes(run, 'old.csv', None)
+    await notebook.review.decide(run, 'undo', 'old.csv')
+    told = 'Note: you changed old.csv; the person undid the deletion of old.csv.'
+    assert await notebook.review.news() == [told]
+
+
+async def test_a_panel_that_is_out_of_date_shows_what_was_decided_elsewhere(notebook: Notebook) -> None:
+    run, _ = await edited(notebook)
+    old = await notebook.review.changes(run)
+    await notebook.review.decide(run, 'undo')
+    changes = await notebook.review.act(old, {'do': 'keep', 'path': None, 'hunk': None})
+    assert states(changes) == {'model.py': 'undone'}
+    how = f'`%deep review keep {run} PATH` takes an undo back.'
+    assert changes.notice == f'Nothing is left to decide. {how}'
+
+
 async def test_a_new_conversation_knows_nothing_of_it(notebook: Notebook) -> None:
     run, _ = await edited(notebook)
     await notebook.review.decide(run, 'undo')
@@ -313,7 +341,7 @@ async def test_very_much_is_shown_in_part_and_undone_as_a_whole(notebook: Notebo
 
 async def test_files_and_runs_that_are_not_there_are_named(notebook: Notebook) -> None:
     run, _ = await edited(notebook)
-    with pytest.raises(UsageError, match=r"did not change 'modle.py'.*model.py"):
+    with pytest.raises(UsageError, match=rf"Run {run} did not change 'modle.py'.*model.py"):
         await notebook.review.decide(run, 'undo', 'modle.py')
     with pytest.raises(UsageError, match='no such hunk'):
         await notebook.review.decide(run, 'undo', 'model.py', 'x')

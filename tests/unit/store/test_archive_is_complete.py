@@ -68,6 +68,23 @@ async def test_a_file_of_somebody_else_is_continued(path: Path) -> None:
     assert [hit.message for hit in await archive.search('lilac')] == [1]
 
 
+@pytest.mark.parametrize('indent', [0, 2])
+async def test_a_file_that_was_laid_out_anew_is_read_and_continued(path: Path, indent: int) -> None:
+    messages: list[ModelMessage] = [ask('one zebra'), say('two'), ask('three')]
+    await MessageArchive(path).keep(messages[:2])
+    path.write_text(json.dumps(json.loads(path.read_bytes()), indent=indent) + '\n', encoding='utf-8')
+    assert len(await MessageArchive(path).search('zebra')) == 1
+    await MessageArchive(path).keep(messages)
+    assert loaded(path) == messages
+
+
+async def test_an_empty_list_is_continued(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text('[\n]\n', encoding='utf-8')
+    await MessageArchive(path).keep([ask('one')])
+    assert len(loaded(path)) == 1
+
+
 async def test_a_change_of_the_file_is_noticed(path: Path) -> None:
     archive, writer = MessageArchive(path), MessageArchive(path)
     assert await archive.search('teal') == []

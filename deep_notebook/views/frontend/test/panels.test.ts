@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { afterEach, mock, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import axe from 'axe-core';
 import { act } from 'preact/test-utils';
 import { asked, changes, FakePanelModel, pages, search, timeline } from '../dev/panels';
@@ -60,6 +62,16 @@ async function show(state: Panel, { alive = true } = {}) {
   };
 }
 
+const GONE: ReviewFile = {
+  path: 'old.csv',
+  action: 'delete',
+  state: 'open',
+  note: null,
+  added: 0,
+  removed: 1,
+  hunks: [],
+};
+
 const kinds: Record<string, Panel> = { timeline, asked, changes, search, pages };
 
 for (const [name, state] of Object.entries(kinds)) {
@@ -72,6 +84,22 @@ for (const [name, state] of Object.entries(kinds)) {
     );
   });
 }
+
+test('what names a part of one panel names nothing in another', async () => {
+  const file = pathToFileURL(resolve('../static/panels.js')).href;
+  for (const [copy, state] of Object.entries({ first: search, second: asked })) {
+    output();
+    const model = new FakePanelModel(state);
+    const loaded = (await import(`${file}?${copy}`)) as { default: typeof panels };
+    await act(async () => {
+      closing.push(loaded.default.initialize({ model }));
+      await new Promise(done => setTimeout(done));
+    });
+  }
+  const ids = [...document.querySelectorAll('.dn-panel [id]')].map(({ id }) => id);
+  assert.ok(ids.length > 1, document.body.innerHTML.slice(0, 2000));
+  assert.equal(new Set(ids).size, ids.length);
+});
 
 test('static HTML is there until the kernel has answered, and again when it is gone', async () => {
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -224,13 +252,32 @@ test('what was undone can be put back, by place and by file', async () => {
   const hunks = file.hunks.map((hunk, index) => ({ ...hunk, state: index ? ('kept' as const) : ('undone' as const) }));
   const { click, has, become, model } = await show({ ...changes, files: [{ ...file, state: 'mixed', hunks }, logo] });
   assert.ok(!has('Keep all'));
-  await click('Put change 1 of config.yaml back');
+  await click('Put back: change 1 of config.yaml');
   await become(model.state);
-  await click('Put config.yaml back');
+  await click('Put back: config.yaml');
   assert.deepEqual(model.actions, [
     { kind: 'action', seq: 0, do: 'keep', path: 'config.yaml', hunk: 'h1' },
     { kind: 'action', seq: 1, do: 'keep', path: 'config.yaml', hunk: null },
   ]);
+});
+
+test('what a click would delete is called so', async () => {
+  const { button } = await show({ ...changes, files: [{ ...GONE, state: 'undone' }] });
+  assert.equal(button('Delete again: old.csv').textContent, 'Delete again');
+});
+
+test('the keyboard stays where it was when the button that it pressed goes away', async () => {
+  const { become, button, find } = await show({ ...changes, files: [{ ...GONE, state: 'open' }] });
+  button('Undo old.csv').focus();
+  await become({ ...changes, files: [{ ...GONE, state: 'undone' }] });
+  assert.equal(document.activeElement, find('.dn-file .dn-answers'));
+});
+
+test('nobody is told to ask the agent again to keep a review', async () => {
+  const { model, text } = await show(changes);
+  model.unsaved = true;
+  await act(() => model.become(changes));
+  assert.match(text(), /keeps an earlier state of this\. %deep review 3 shows the present one\./);
 });
 
 test('a search marks what it found, whatever stands before it, and shows markup as text', async () => {

@@ -19,7 +19,6 @@ export function ReviewView({ store, state, children }: Props) {
       <div class="dn-bar">
         <span class="dn-state">{words.reviewed(state)}</span>
         <Counts files={files} />
-        <span class="dn-grow" />
         <Answers store={store} states={files.flatMap(statesOf)} all />
       </div>
       {children}
@@ -60,8 +59,7 @@ function File({ file, store }: { file: ReviewFile; store: PanelStore }) {
         )}
         <Counts files={[file]} />
         {said && <span class={`dn-muted dn-${state}`}>{said}</span>}
-        <span class="dn-grow" />
-        <Answers store={store} states={statesOf(file)} path={path} />
+        <Answers store={store} states={statesOf(file)} file={file} />
       </div>
       {fold.open && hunks.map((hunk, index) => <Place key={hunk.id} {...{ hunk, index, file, store }} />)}
     </Section>
@@ -81,18 +79,18 @@ interface PlaceProps {
   store: PanelStore;
 }
 
-function Place({ hunk, index, file: { path, hunks }, store }: PlaceProps) {
+function Place({ hunk, index, file, store }: PlaceProps) {
+  const { path, hunks } = file;
   const title = `Change ${index + 1} of ${hunks.length}`;
   return (
     <div class={`dn-hunk-of dn-${hunk.state}`}>
       {hunks.length > 1 && (
         <div class="dn-row">
           <span class="dn-muted">{hunk.state === 'open' ? title : `${title} · ${hunk.state}`}</span>
-          <span class="dn-grow" />
           <Answers
             store={store}
             states={[hunk.state]}
-            path={path}
+            file={file}
             hunk={hunk.id}
             what={`change ${index + 1} of ${path}`}
           />
@@ -106,31 +104,32 @@ function Place({ hunk, index, file: { path, hunks }, store }: PlaceProps) {
 interface AnswersProps {
   store: PanelStore;
   states: Hunk['state'][];
-  path?: string;
+  file?: ReviewFile;
   hunk?: string;
   what?: string;
   all?: boolean;
 }
 
 /** The buttons for what has not been answered, and for changing one's mind. */
-function Answers({ store, states, path, hunk, what = path, all = false }: AnswersProps) {
+function Answers({ store, states, file, hunk, what = file?.path, all = false }: AnswersProps) {
   const send = (verb: 'keep' | 'undo') => (event: MouseEvent) => {
-    if (event.detail < 2) store.act({ do: verb, path: path ?? null, hunk: hunk ?? null });
+    if (event.detail < 2) store.act({ do: verb, path: file?.path ?? null, hunk: hunk ?? null });
   };
   const open = states.includes('open');
   const undoable = open || states.includes('kept');
   const returnable = !open && !all && states.includes('undone');
   const kind = all || hunk === undefined ? 'plain' : 'quiet';
+  const again = file?.action === 'delete' ? 'Delete again' : 'Put back';
   return (
-    <>
+    <span class="dn-answers">
       {open && (
         <Button kind={kind} label={all ? undefined : `Keep ${what}`} onClick={send('keep')}>
           {all ? 'Keep all' : 'Keep'}
         </Button>
       )}
       {returnable && (
-        <Button kind={kind} label={`Put ${what} back`} onClick={send('keep')}>
-          Put back
+        <Button kind={kind} label={`${again}: ${what}`} onClick={send('keep')}>
+          {again}
         </Button>
       )}
       {undoable && (
@@ -138,6 +137,6 @@ function Answers({ store, states, path, hunk, what = path, all = false }: Answer
           {all ? 'Undo all' : 'Undo'}
         </Button>
       )}
-    </>
+    </span>
   );
 }

@@ -7,6 +7,7 @@ import { ReviewView } from './review';
 import { SearchView } from './search';
 import type { PanelStore } from './store';
 import { TimelineView } from './timeline';
+import * as words from './words';
 
 const LABELS: Record<Panel['kind'], string> = {
   timeline: 'Checkpoints',
@@ -47,8 +48,7 @@ export function PanelView({ store }: { store: PanelStore }) {
       </Kind>
       {unsaved && (
         <Section label="Notice" kind="notice">
-          The page was loaded anew since the cell ran, so the notebook keeps an earlier state of this. Run the cell
-          again to keep the present one.
+          <Words text={words.unsaved(state)} />
         </Section>
       )}
       <Announcer text={store.announced} />
@@ -76,21 +76,32 @@ function Kind({ store, state, children }: KindProps) {
   }
 }
 
-/** The keyboard's place is not lost: when a control goes away that had the focus, the panel has it. */
+/** The keyboard's place is not lost: when a control goes away that had the focus, what was around it has it. */
 function useKeptFocus(root: RefObject<HTMLDivElement | null>) {
   const inside = useRef(false);
+  const around = useRef<HTMLElement[]>([]);
   const isInside = () => !!root.current?.contains(document.activeElement);
   useLayoutEffect(() => {
     if (document.activeElement !== document.body) inside.current = isInside();
-    else if (inside.current) root.current?.focus({ preventScroll: true });
+    else if (inside.current) {
+      const place = around.current.find(element => root.current?.contains(element)) ?? root.current;
+      place?.setAttribute('tabindex', '-1');
+      place?.focus({ preventScroll: true });
+    }
   });
   return {
-    onFocusIn: () => {
+    onFocusIn: ({ target }: FocusEvent) => {
       inside.current = true;
+      around.current = ancestors(target as HTMLElement);
     },
     onFocusOut: ({ target }: FocusEvent) =>
       queueMicrotask(() => {
         if ((target as Node).isConnected) inside.current = isInside();
       }),
   };
+}
+
+/** What an element lies in, from the inside out. */
+function ancestors({ parentElement }: HTMLElement): HTMLElement[] {
+  return parentElement ? [parentElement, ...ancestors(parentElement)] : [];
 }

@@ -1,5 +1,15 @@
 import { count } from '../words';
-import type { ChangeSet, Hit, Pages, PlannedFile, ReviewFile, RewindQuestion, Search, TimelinePoint } from './protocol';
+import type {
+  ChangeSet,
+  Hit,
+  Pages,
+  Panel,
+  PlannedFile,
+  ReviewFile,
+  RewindQuestion,
+  Search,
+  TimelinePoint,
+} from './protocol';
 
 export const NO_CHECKPOINTS = 'There are no checkpoints yet. `%deep checkpoint LABEL` makes one.';
 export const NOTHING_CHANGED = 'No file was changed.';
@@ -42,6 +52,12 @@ export function reviewed({ run, files }: Pick<ChangeSet, 'run' | 'files'>): stri
   if (!files.length) return title;
   const all = count(files.length, 'file');
   return `${title} · ${open ? `${open} of ${all} to review` : `${all} reviewed`}`;
+}
+
+/** What is said where the notebook keeps an earlier state. To run a cell again may be to ask the agent again. */
+export function unsaved(panel: Panel): string {
+  const later = panel.kind === 'changes' ? `\`%deep review ${panel.run ?? ''}\` shows` : 'Run the cell again to keep';
+  return `The page was loaded anew since the cell ran, so the notebook keeps an earlier state of this. ${later} the present one.`;
 }
 
 /** What was done to a file and what became of that: `new · kept`. */

@@ -10,12 +10,14 @@ export const OWN_TEXT = { ...OWN_KEYS, 'data-jp-suppress-context-menu': 'true' }
 
 const DIFF_LINES = 400;
 
+/** Each widget of a page has this module anew, with a count of its own. */
+const OURS = Math.random().toString(36).slice(2);
 let ids = 0;
 
 /** An id of its own in the page; Preact's `useId` repeats itself from one root to the next. */
 export function useUniqueId(): string {
   const id = useRef('');
-  id.current ||= `dn-${++ids}`;
+  id.current ||= `dn-${OURS}-${++ids}`;
   return id.current;
 }
 
