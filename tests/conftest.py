@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pydantic_ai import models
 
 from harness.environment import KERNEL_VERSIONS
@@ -14,6 +15,10 @@ from harness.skips import fail_unless_inherent
 pytest_plugins = ['harness.lab_fixtures']
 
 models.ALLOW_MODEL_REQUESTS = False
+
+# The same examples in every run, however slow the machine is.
+settings.register_profile('repeatable', deadline=None, derandomize=True, database=None)
+settings.load_profile('repeatable')
 
 
 @pytest.fixture

@@ -21,13 +21,7 @@ from pydantic_ai.messages import ModelMessage, repair_messages
 from pydantic_ai.tools import DeferredToolResults
 
 from ..agent import build_agent
-from ..capabilities.approvals import (
-    ApprovalDecision,
-    ApprovalGate,
-    ApprovalRequest,
-    requests_of,
-    results_of,
-)
+from ..capabilities.approvals import ApprovalDecision, ApprovalGate, ApprovalRequest, requests_of, results_of
 from ..capabilities.events import ApprovalAskedEvent, ApprovalDecidedEvent, NoticeEvent
 from ..capabilities.evicted_files import EvictedFiles
 from ..capabilities.journal import Journaling
@@ -113,13 +107,21 @@ class NotebookSession:
             self._store = SessionStore.open(self.database, kernel=self.kernel, whole=whole)
             self.checkpoints = SqliteCheckpointStore(self._store)
             self.journal = self._workspace.keeper = Journal(self._store, self.directory, notebook=self.notebook)
-            last = await self._store.last_run()
-            if last is not None and last.conversation == await self._store.conversation():
-                self.deps.read_digests.update(last.read_digests)
-                if last.state is not None:
-                    self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
-            await self.travel.restore()
+            try:
+                await self._recall(self._store)
+            except BaseException:
+                # What was not recalled is recalled at the next use, not forgotten.
+                await self.close()
+                raise
         return self._store
+
+    async def _recall(self, store: SessionStore) -> None:
+        last = await store.last_run()
+        if last is not None and last.conversation == await store.conversation():
+            self.deps.read_digests.update(last.read_digests)
+            if last.state is not None:
+                self.deps.todos[:] = [Todo(**todo) for todo in last.state['todos']]
+        await self.travel.restore()
 
     async def close(self) -> None:
         """Close the store; what was said stays in it, and is read anew when it is next needed."""

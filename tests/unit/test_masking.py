@@ -172,7 +172,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(''.join))
 @example('--token token: password=sk-ant-')
 @example('--token token: token: a1B2c3D4e5F6g7H8i9J0')

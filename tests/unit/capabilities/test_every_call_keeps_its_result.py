@@ -147,7 +147,7 @@ def test_ten_thousand_histories_are_valid_and_lose_no_real_result() -> None:
         check(happened(Random(seed).randint))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(histories())
 def test_any_history_is_valid_and_loses_no_real_result(messages: list[ModelMessage]) -> None:
     before = ModelMessagesTypeAdapter.dump_json(messages)
@@ -155,7 +155,7 @@ def test_any_history_is_valid_and_loses_no_real_result(messages: list[ModelMessa
     assert ModelMessagesTypeAdapter.dump_json(messages) == before
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(histories())
 def test_what_is_sent_is_valid_and_no_real_result_is_lost(messages: list[ModelMessage]) -> None:
     sent: list[ModelMessage] = []

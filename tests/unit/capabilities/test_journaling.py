@@ -137,11 +137,17 @@ async def test_a_tool_in_a_tool_counts_once(notebook: JournalAgent) -> None:
     assert sorted(await changed(notebook)) == [('a', 3, '1.1', 'tool'), ('b', 3, '1.1', 'scan')]
 
 
-async def test_commands_at_once_lose_nothing(notebook: JournalAgent) -> None:
+async def test_what_tools_change_at_once_is_kept_once(notebook: JournalAgent) -> None:
     names = [f'f{number}' for number in range(5)]
-    commands = [('execute', {'command': f'echo x > {name}'}) for name in names]
-    await run(notebook, *commands, ('write_file', {'path': 'g', 'content': 'x'}))
-    assert sorted(path for path, *_ in await changed(notebook)) == [*names, 'g']
+    all_at_work = asyncio.Barrier(len(names))
+
+    async def theirs(name: str) -> str:
+        await all_at_work.wait()
+        (notebook.root / name).write_text('x')
+        return 'done'
+
+    await run(notebook, *(('theirs', {'name': name}) for name in names), toolsets=[FunctionToolset([theirs])])
+    assert sorted(path for path, *_ in await changed(notebook)) == names
 
 
 async def test_what_a_subagent_does_belongs_to_the_call_that_gave_the_task(notebook: JournalAgent) -> None:

@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_ai import RunContext, Tool
 from pydantic_ai.toolsets import FunctionToolset
 
-from deep_notebook.capabilities.approvals import ApprovalDecision, ApprovalGate, ApprovalRequest, requests_of
+from deep_notebook.capabilities.approvals import (
+    PREVIEW,
+    ApprovalDecision,
+    ApprovalGate,
+    ApprovalRequest,
+    Preview,
+    requests_of,
+)
 from deep_notebook.capabilities.checkpoints import CheckpointCapability
 from deep_notebook.capabilities.filesystem import Filesystem
 from deep_notebook.capabilities.memory import MemoryCapability
 from deep_notebook.capabilities.subagents import SubAgentCapability
+from deep_notebook.capabilities.tool_classes import WRITE as WRITE_CLASS
 from deep_notebook.errors import UsageError
 from deep_notebook.store.checkpoints import InMemoryCheckpointStore
 from deep_notebook.workspaces import KernelWorkspace
@@ -67,6 +76,19 @@ async def test_writes_and_edits_happen_and_a_command_asks(tmp_path: Path) -> Non
     assert person.tools == ['execute']
     assert (tmp_path / 'a').read_text() == 'one\n2\n'
     assert names(tmp_path) == ['a', 'b', 'notes']
+
+
+async def test_a_tool_that_does_more_than_write_the_file_it_names_asks(tmp_path: Path) -> None:
+    def publish() -> str:
+        return 'published'
+
+    async def preview(ctx: RunContext[Any], args: dict[str, Any]) -> Preview:
+        return Preview(title='Publish?', path='report.md')
+
+    person = Person()
+    tools = FunctionToolset[Any]([Tool(publish, metadata={**WRITE_CLASS, PREVIEW: preview})])
+    await run(tmp_path, [('publish', {})], gate=review(person), toolsets=[tools])
+    assert person.tools == ['publish']
 
 
 async def test_what_says_no_class_and_a_rewind_ask(tmp_path: Path) -> None:

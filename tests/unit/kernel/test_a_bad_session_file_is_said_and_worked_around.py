@@ -13,8 +13,8 @@ import pytest
 
 from deep_notebook.errors import StoreError
 from deep_notebook.kernel.run_words import NOT_KEPT
+from deep_notebook.store import SessionStore, session_path
 from deep_notebook.store import database as database_module
-from deep_notebook.store import session_path
 from harness.histories import problems
 from harness.scripted import call, prompts, script
 from harness.sessions import Cells, opened_cells
@@ -138,3 +138,21 @@ def test_a_message_that_cannot_be_read_is_said_with_the_way_out(tmp_path: Path) 
         cells.call(cells.session.reset())
         assert cells.ask('now').phase == 'done'
         assert asked(cells) == ['now']
+
+
+def test_what_could_not_be_read_at_first_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = call('write_todos', todos=[{'content': 'count the herons', 'status': 'in_progress'}])
+    with opened_cells(tmp_path, script(plan, 'Yes.')) as cells:
+        assert cells.ask('plan').phase == 'done'
+    with opened_cells(tmp_path, script('Yes.')) as cells:
+        with monkeypatch.context() as patched:
+            patched.setattr(SessionStore, 'last_run', locked)
+            with pytest.raises(StoreError, match='locked'):
+                cells.call(cells.session.store())
+        cells.call(cells.session.store())
+        assert [todo.content for todo in cells.session.deps.todos] == ['count the herons']
+
+
+async def locked(store: SessionStore) -> None:
+    await store.conversation()
+    raise StoreError('The session file is locked.')

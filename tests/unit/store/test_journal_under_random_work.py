@@ -134,7 +134,7 @@ async def go_back_and_forth(root: Path, before: list[Step], after: list[Step]) -
         assert tree(root) == at_the_end
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(before=st.lists(STEPS, max_size=4), after=st.lists(STEPS, min_size=1, max_size=5))
 def test_going_back_brings_back_what_the_agent_changed_and_no_more(before: list[Step], after: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as root:
