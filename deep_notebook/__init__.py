@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from .capabilities.context_manager import ContextManagerCapability
     from .capabilities.cost import BudgetExceededError, CostInfo, CostTracking, UnpricedModelWarning
     from .capabilities.eviction import EvictionProcessor
-    from .capabilities.filesystem import Filesystem
+    from .capabilities.filesystem import ConsoleFilesystemToolset, Filesystem, create_console_toolset
     from .capabilities.history_search import HistorySearch, HistorySearchToolset, create_history_search_toolset
     from .capabilities.hooks import Hook, HookEvent, HookInput, HookResult, HooksCapability
     from .capabilities.mcp import McpCapability, McpServer, load_mcp_file
     from .capabilities.memory import AgentMemoryToolset, MemoryCapability
     from .capabilities.on_demand import LoadNamed
     from .capabilities.patch_tool_calls import PatchToolCalls, patch_tool_calls_processor
-    from .capabilities.plan import PlanCapability, create_plan_toolset
+    from .capabilities.plan import PlanCapability, PlanToolset, create_plan_toolset
     from .capabilities.python import RunPython
     from .capabilities.security_hooks import SecurityHooks
     from .capabilities.skills import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         SubAgentToolset,
         create_subagent_toolset,
     )
-    from .capabilities.todos import Todo, Todos
+    from .capabilities.todos import Todo, Todos, TodoToolset, create_todo_toolset
     from .capabilities.web import WebFetchCapability, WebSearchCapability
     from .deps import DeepAgentDeps, UploadedFile, create_default_deps
     from .errors import DeepNotebookError, McpServerError, RewindRequested, UsageError
@@ -76,6 +76,7 @@ _HOMES = {
     'CheckpointMiddleware': 'capabilities.checkpoints',
     'CheckpointStore': 'store.checkpoints',
     'CheckpointToolset': 'capabilities.checkpoints',
+    'ConsoleFilesystemToolset': 'capabilities.filesystem',
     'ContextFilesCapability': 'capabilities.context_files',
     'ContextManagerCapability': 'capabilities.context_manager',
     'ContextToolset': 'capabilities.context_files',
@@ -112,6 +113,7 @@ _HOMES = {
     'OutputStyle': 'styles',
     'PatchToolCalls': 'capabilities.patch_tool_calls',
     'PlanCapability': 'capabilities.plan',
+    'PlanToolset': 'capabilities.plan',
     'RewindRequested': 'errors',
     'RunPython': 'capabilities.python',
     'SandboxProtocol': 'workspaces',
@@ -131,17 +133,20 @@ _HOMES = {
     'SubAgentConfig': 'capabilities.subagents',
     'SubAgentToolset': 'capabilities.subagents',
     'Todo': 'capabilities.todos',
+    'TodoToolset': 'capabilities.todos',
     'Todos': 'capabilities.todos',
     'UnpricedModelWarning': 'capabilities.cost',
     'UploadedFile': 'deps',
     'UsageError': 'errors',
     'WebFetchCapability': 'capabilities.web',
     'WebSearchCapability': 'capabilities.web',
+    'create_console_toolset': 'capabilities.filesystem',
     'create_deep_agent': 'agent',
     'create_default_deps': 'deps',
     'create_history_search_toolset': 'capabilities.history_search',
     'create_plan_toolset': 'capabilities.plan',
     'create_subagent_toolset': 'capabilities.subagents',
+    'create_todo_toolset': 'capabilities.todos',
     'fork_from_checkpoint': 'store.checkpoints',
     'load_mcp_file': 'capabilities.mcp',
     'patch_tool_calls_processor': 'capabilities.patch_tool_calls',
@@ -161,6 +166,7 @@ __all__ = [
     'CheckpointMiddleware',
     'CheckpointStore',
     'CheckpointToolset',
+    'ConsoleFilesystemToolset',
     'ContextFilesCapability',
     'ContextManagerCapability',
     'ContextToolset',
@@ -197,6 +203,7 @@ __all__ = [
     'OutputStyle',
     'PatchToolCalls',
     'PlanCapability',
+    'PlanToolset',
     'RewindRequested',
     'RunPython',
     'SandboxProtocol',
@@ -216,6 +223,7 @@ __all__ = [
     'SubAgentConfig',
     'SubAgentToolset',
     'Todo',
+    'TodoToolset',
     'Todos',
     'UnpricedModelWarning',
     'UploadedFile',
@@ -223,11 +231,13 @@ __all__ = [
     'WebFetchCapability',
     'WebSearchCapability',
     '__version__',
+    'create_console_toolset',
     'create_deep_agent',
     'create_default_deps',
     'create_history_search_toolset',
     'create_plan_toolset',
     'create_subagent_toolset',
+    'create_todo_toolset',
     'fork_from_checkpoint',
     'load_ipython_extension',
     'load_mcp_file',

@@ -12,7 +12,7 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import AgentDepsT
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from typing_extensions import TypedDict
 
 from .arguments import parse_json_text
@@ -20,7 +20,7 @@ from .events import TodosChangedEvent
 from .tool_classes import READ
 from .tools import MethodTool
 
-__all__ = ['HasTodos', 'Todo', 'TodoStatus', 'Todos', 'todo_prompt']
+__all__ = ['HasTodos', 'Todo', 'TodoStatus', 'TodoToolset', 'Todos', 'create_todo_toolset', 'todo_prompt']
 
 TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed', 'blocked']
 
@@ -65,7 +65,7 @@ def todo_prompt(todos: Sequence[Todo]) -> str:
 
 @dataclass
 class Todos(AbstractCapability[AgentDepsT]):
-    """Keep a list of things to do in `deps.todos`, or for the run when deps have none.
+    """Keep a list of things to do in `deps.todos`, else in `storage`, else for the run.
 
     `write_todos` replaces the list. Two of them in one response would each be written without knowing of the other,
     so the second is refused and told what the list is.
@@ -73,6 +73,8 @@ class Todos(AbstractCapability[AgentDepsT]):
 
     include_current_todos: bool = False
     """Whether the list as it is goes into every request; each change then invalidates the provider's prompt cache."""
+    storage: HasTodos | None = field(default=None, kw_only=True, repr=False)
+    """What holds the list of runs whose deps hold none; all these runs share it."""
 
     id: str | None = field(default='todos', kw_only=True)
     description: str | None = field(default='Keep a list of things to do that the person can watch.', kw_only=True)
@@ -115,18 +117,58 @@ class Todos(AbstractCapability[AgentDepsT]):
         self._written_in_step = ctx.run_step
         # In place: a subagent that shares the plan holds the same list.
         current[:] = _with_ids(todos, current)
-        await ctx.emit(
-            TodosChangedEvent(
-                todos=[{'id': todo.id, 'content': todo.content, 'status': todo.status} for todo in current]
+        # Events are a capability's to emit, not a toolset's alone.
+        if any(isinstance(capability, Todos) for capability in ctx.capabilities.values()):
+            await ctx.emit(
+                TodosChangedEvent(
+                    todos=[{'id': todo.id, 'content': todo.content, 'status': todo.status} for todo in current]
+                )
             )
-        )
         return ToolReturn(f'The list is written: {_summary(current)}.', metadata={'summary': _summary(current)})
 
     def _list(self, ctx: RunContext[Any]) -> list[Todo]:
-        return ctx.deps.todos if isinstance(ctx.deps, HasTodos) else self._own
+        for holder in (ctx.deps, self.storage):
+            if isinstance(holder, HasTodos):
+                return holder.todos
+        return self._own
 
     def _current(self, ctx: RunContext[Any]) -> str:
         return todo_prompt(self._list(ctx))
+
+
+class TodoToolset(FunctionToolset[AgentDepsT]):
+    """`read_todos` and `write_todos`, as `Todos` has them, for an agent that is built from toolsets.
+
+    Args:
+        storage: What holds the list of runs whose deps hold none; by default each run has its own.
+        include_current_todos: Whether the list as it is goes into every request.
+        id: Distinguishes it from other toolsets of the agent.
+    """
+
+    def __init__(
+        self, storage: HasTodos | None = None, *, include_current_todos: bool = False, id: str | None = 'todos'
+    ) -> None:
+        self.storage = storage
+        self.include_current_todos = include_current_todos
+        todos: Todos[AgentDepsT] = Todos(include_current_todos, storage=storage)
+        super().__init__(list(todos.get_toolset().tools.values()), id=id, instructions=todos.get_instructions())
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
+        """Return a copy for one run."""
+        return TodoToolset(self.storage, include_current_todos=self.include_current_todos, id=self.id)
+
+
+def create_todo_toolset(
+    storage: HasTodos | None = None, *, include_current_todos: bool = False, id: str | None = 'todos'
+) -> TodoToolset[Any]:
+    """Return the tools of the plan, for an agent that is built from toolsets.
+
+    Args:
+        storage: What holds the list of runs whose deps hold none; by default each run has its own.
+        include_current_todos: Whether the list as it is goes into every request.
+        id: Distinguishes it from other toolsets of the agent.
+    """
+    return TodoToolset(storage, include_current_todos=include_current_todos, id=id)
 
 
 def _line(todo: Todo) -> str:

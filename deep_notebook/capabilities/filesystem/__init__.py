@@ -4,5 +4,13 @@ from __future__ import annotations
 
 from .capability import EditFormat, Filesystem
 from .files import HasBackend, HasReadDigests
+from .toolset import ConsoleFilesystemToolset, create_console_toolset
 
-__all__ = ['EditFormat', 'Filesystem', 'HasBackend', 'HasReadDigests']
+__all__ = [
+    'ConsoleFilesystemToolset',
+    'EditFormat',
+    'Filesystem',
+    'HasBackend',
+    'HasReadDigests',
+    'create_console_toolset',
+]

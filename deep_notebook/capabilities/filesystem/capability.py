@@ -23,7 +23,7 @@ from ..tool_classes import EXECUTE, READ, UNDOABLE
 from ..tools import MethodTool
 from .changes import Change, plan_hashline_edit, plan_str_replace_edit, plan_write
 from .commands import DEFAULT_TIMEOUT, run_command
-from .files import Files, HasBackend, Memory
+from .files import Files, HasBackend, Memory, run_workspace
 from .globs import find_files
 from .hashline import EditOperation
 from .reading import list_directory, read_page
@@ -231,7 +231,7 @@ class Filesystem(AbstractCapability[AgentDepsT]):
             timeout: Seconds.
         """
         return await run_command(
-            ctx.workspace,
+            run_workspace(ctx),
             command,
             timeout=timeout,
             shown=lambda output: returned(ctx, output, self.max_read_chars),
@@ -266,7 +266,8 @@ class Filesystem(AbstractCapability[AgentDepsT]):
         return change.preview()
 
     def _where_commands_run(self, ctx: RunContext[AgentDepsT], tool: ToolDefinition) -> ToolDefinition | None:
-        can = isinstance(ctx.workspace.backend, SupportsCommands) and not ctx.workspace.read_only
+        workspace = run_workspace(ctx)
+        can = isinstance(workspace.backend, SupportsCommands) and not workspace.read_only
         return tool if can and self.include_execute is not False else None
 
 
@@ -285,4 +286,4 @@ async def _preview_execute(ctx: RunContext[Any], args: dict[str, Any]) -> Previe
 
 
 def _where_writable(ctx: RunContext[Any], tool: ToolDefinition) -> ToolDefinition | None:
-    return None if ctx.workspace.read_only else tool
+    return None if run_workspace(ctx).read_only else tool
