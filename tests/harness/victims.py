@@ -13,7 +13,7 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -91,15 +91,29 @@ def tell(**fields: Any) -> None:
     os.write(_told, f'{json.dumps(fields)}\n'.encode())
 
 
+def parts_of(bodies: Iterable[str]) -> list[str]:
+    """The digest of each part of stored messages, in order: pydantic-ai joins requests that follow each other."""
+    return [
+        message_digest(json.dumps(_without_none(part), sort_keys=True))
+        for body in bodies
+        for part in json.loads(body)['parts']
+    ]
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_none(item) for name, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value
+
+
 def note_what_is_acknowledged() -> None:
     """Write down each history and each checkpoint when the store has said that it has it."""
     real_sync, real_save = SessionStore.sync, SqliteCheckpointStore.save_automatic
 
     async def sync(self: SessionStore, messages: Any) -> None:
-        bodies = list(map(dump_message, messages))
+        *before, last = map(dump_message, messages)
         await real_sync(self, messages)
-        digests = list(map(message_digest, bodies))
-        tell(conversation=self.current_conversation, digests=digests, last=bodies[-1] if bodies else None)
+        tell(conversation=self.current_conversation, parts=parts_of(before), digest=message_digest(last), last=last)
 
     async def save_automatic(self: SqliteCheckpointStore, checkpoint: Checkpoint, keep: int) -> None:
         await real_save(self, checkpoint, keep)

@@ -15,10 +15,10 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, repair_messages
 
 from deep_notebook.store import SessionStore, SqliteCheckpointStore, restored_messages, session_path
-from deep_notebook.store.messages import load_entries, load_message
+from deep_notebook.store.messages import dump_message, load_entries, load_message
 from harness.histories import problems
 from harness.scripted import script
-from harness.victims import ACKNOWLEDGED
+from harness.victims import ACKNOWLEDGED, parts_of
 
 pytestmark = pytest.mark.anyio
 
@@ -67,12 +67,12 @@ async def lost(store: SessionStore, told: Sequence[dict[str, Any]]) -> list[str]
     histories = {line['conversation']: line for line in told if 'conversation' in line}
     for conversation, line in histories.items():
         entries = await store.database.run(lambda connection, id=conversation: load_entries(connection, id))
-        kept = [entry.hash for entry in entries]
-        *before, last = line['digests']
+        kept = parts_of(dump_message(entry.message) for entry in entries)
+        before = line['parts']
         if kept[: len(before)] != before:
-            missing.append(f'messages of conversation {conversation}: {len(before)} told, {len(kept)} kept')
-        elif last not in kept and not _grew(
-            load_message(line['last']), [entry.message for entry in entries[len(before) :]]
+            missing.append(f'parts of conversation {conversation}: {len(before)} told, {len(kept)} kept')
+        elif line['digest'] not in [entry.hash for entry in entries] and not _grew(
+            load_message(line['last']), [entry.message for entry in entries], len(before)
         ):
             missing.append(f'the last message of conversation {conversation}')
     kept_checkpoints = {summary.id for summary in await SqliteCheckpointStore(store).summaries()}
@@ -80,9 +80,10 @@ async def lost(store: SessionStore, told: Sequence[dict[str, Any]]) -> list[str]
     return missing + [f'checkpoint {id}' for id in newest if id not in kept_checkpoints]
 
 
-def _grew(message: ModelMessage, kept: Sequence[ModelMessage]) -> bool:
-    """Whether the first of `kept` has all that `message` has, and more: the next write was done and not told yet."""
-    return bool(kept) and list(kept[0].parts[: len(message.parts)]) == list(message.parts)
+def _grew(message: ModelMessage, kept: Sequence[ModelMessage], before: int) -> bool:
+    """Whether what follows the first `before` parts begins as `message` does: the next write was done and not told."""
+    after = [part for each in kept for part in each.parts][before:]
+    return after[: len(message.parts)] == list(message.parts)
 
 
 async def wrong(directory: Path, told: Sequence[dict[str, Any]]) -> list[str]:
