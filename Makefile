@@ -6,6 +6,10 @@ KERNELS := .venvs/ipykernel73 .venvs/ipykernel74
 FRONTEND := deep_notebook/views/frontend
 NOTEBOOKS := notebooks
 
+# What stops a run within a fraction of a second is tested while nothing else is at work; the rest in several processes.
+ALONE := tests/kernel/test_interrupts.py tests/kernel/test_questions.py \
+	tests/acceptance/test_b6_b9_after_an_interrupt.py tests/browser/test_stopping.py
+
 .DEFAULT_GOAL := help
 .PHONY: help demo lab test lint format bench widget model browser kernels clean
 
@@ -20,7 +24,12 @@ lab: $(READY) ## open JupyterLab on the notebooks
 	@$(BIN)/jupyter lab --ip=127.0.0.1 $$(test "$$(id -u)" != 0 || echo --allow-root) $(NOTEBOOKS)
 
 test: $(READY) kernels browser model ## run every check and every test (ARGS="tests/unit -k name" narrows it)
-	@$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile $(ARGS)
+ifdef ARGS
+	@$(BIN)/python -m pytest $(ARGS)
+else
+	@$(BIN)/python -m pytest $(ALONE)
+	@$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile $(ALONE:%=--ignore=%)
+endif
 
 lint: $(READY) ## check style and types
 	@$(BIN)/ruff check
