@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -13,12 +12,11 @@ from ..errors import UsageError, did_you_mean
 from ..models.resolve import ResolvedModel, list_models, model_variables
 from ..views.run_state import from_json
 from ..views.static_html import render as render_html
-from ..views.text import printable
 from ..views.text import render as render_text
 from . import agent_commands, branch_commands, history_commands, review_commands, travel_commands
 from .completion import SUBCOMMANDS
+from .lines import say
 from .options import options_help
-from .prompt import as_typed
 from .requests import Answer
 
 if TYPE_CHECKING:
@@ -67,27 +65,27 @@ def parse_answer(line: str) -> Answer:
 def _status(cells: DeepCells, rest: str) -> None:
     session = cells.session
     where = f'notebook {session.notebook.name}' if session.notebook is not None else 'this kernel'
-    _print(f'Conversation of {where}, files in {session.directory}')
+    say(f'Conversation of {where}, files in {session.directory}')
     try:
-        _print(f'Model: {_configured(cells).label}')
+        say(f'Model: {_configured(cells).label}')
     except UsageError as error:
-        _print(f'Model: none. {error}')
+        say(f'Model: none. {error}')
     record = cells.call(session.stored_run(None))
-    _print(f'Last run: {record.id}, {record.phase}' if record is not None else 'Nothing was asked yet.')
+    say(f'Last run: {record.id}, {record.phase}' if record is not None else 'Nothing was asked yet.')
     store = cells.call(session.store())
     if store.notice is not None:
-        _print(store.notice)
+        say(store.notice)
     if (branches := branch_commands.branch_status(cells)) is not None:
-        _print(branches)
+        say(branches)
     try:
         _, waiting = cells.call(session.suspended())
     except UsageError:
         return
-    _print('Waiting for your answer (`%deep approve`, `%deep deny`, `%deep resume`):')
+    say('Waiting for your answer (`%deep approve`, `%deep deny`, `%deep resume`):')
     for number, request in enumerate(waiting, start=1):
-        _print(f'  {number}. {request.title} {request.detail}'.rstrip())
+        say(f'  {number}. {request.title} {request.detail}'.rstrip())
         if request.diff:
-            _print('\n'.join(f'     {line}' for line in request.diff.splitlines()))
+            say('\n'.join(f'     {line}' for line in request.diff.splitlines()))
 
 
 def _configured(cells: DeepCells) -> ResolvedModel:
@@ -98,36 +96,36 @@ def _model(cells: DeepCells, rest: str) -> None:
     if rest:
         resolved = cells.session.resolve(_one_word('model', rest))
         cells.magics.model = rest
-        _print(f'From now on {resolved.label} answers in this notebook.')
+        say(f'From now on {resolved.label} answers in this notebook.')
     else:
-        _print(_configured(cells).label)
+        say(_configured(cells).label)
 
 
 def _models(cells: DeepCells, rest: str) -> None:
     variables = model_variables(cells.shell.user_ns)
     answering = list_models()
     for name in [*variables, *answering]:
-        _print(f'  {name}' + (' (variable)' if name in variables else ''))
+        say(f'  {name}' + (' (variable)' if name in variables else ''))
     if not answering:
-        _print('Nothing answers without a name yet: `deep-notebook model pull`, or a key in the environment or .env.')
-    _print('Any other model of a provider works too: %%deep --model provider:name')
+        say('Nothing answers without a name yet: `deep-notebook model pull`, or a key in the environment or .env.')
+    say('Any other model of a provider works too: %%deep --model provider:name')
 
 
 def _reset(cells: DeepCells, rest: str) -> None:
     cells.call(cells.session.reset())
-    _print('A new conversation begins with your next %%deep. The old one is kept.')
+    say('A new conversation begins with your next %%deep. The old one is kept.')
 
 
 def _todos(cells: DeepCells, rest: str) -> None:
     session = cells.session
     cells.call(session.store())
-    _print(session.deps.get_todo_prompt() or 'There is no plan.')
+    say(session.deps.get_todo_prompt() or 'There is no plan.')
 
 
 def _cost(cells: DeepCells, rest: str) -> None:
     states = [from_json(record.state) for record in cells.call(cells.session.runs()) if record.state is not None]
     if not states:
-        _print('Nothing was asked yet.')
+        say('Nothing was asked yet.')
         return
     tokens_in = sum(state.usage.input_tokens for state in states)
     tokens_out = sum(state.usage.output_tokens for state in states)
@@ -138,7 +136,7 @@ def _cost(cells: DeepCells, rest: str) -> None:
     line = f'{_counted(len(states), "run")}, {_counted(requests, "request")}, '
     line += f'{tokens_in:,} tokens in, {tokens_out:,} out: '
     line += 'no cost' if free else f'${known:.4f}'
-    _print(line + (f', and {_counted(unknown, "run")} whose price is unknown' if unknown else ''))
+    say(line + (f', and {_counted(unknown, "run")} whose price is unknown' if unknown else ''))
 
 
 def _counted(count: int, what: str) -> str:
@@ -156,21 +154,17 @@ def _show(cells: DeepCells, rest: str) -> None:
     if cells.shows_html:
         display({'text/html': render_html(state), 'text/plain': render_text(state)}, raw=True)
     else:
-        _print(render_text(state))
+        say(render_text(state))
 
 
 def _help(cells: DeepCells, rest: str) -> None:
-    _print('%%deep [options], and below it what you want. Options:')
+    say('%%deep [options], and below it what you want. Options:')
     for flags, help in options_help():
-        _print(f'  {flags}\n      {help}')
-    _print('%deep COMMAND:')
+        say(f'  {flags}\n      {help}')
+    say('%deep COMMAND:')
     for name, help in SUBCOMMANDS.items():
-        _print(f'  {name:<11} {help}')
-    _print('Settings with help: %config DeepMagics')
-
-
-def _print(text: str) -> None:
-    print(printable(as_typed(text), sys.stdout.encoding))
+        say(f'  {name:<11} {help}')
+    say('Settings with help: %config DeepMagics')
 
 
 def _one_word(command: str, rest: str) -> str:
@@ -186,7 +180,7 @@ def _told(command: Callable[[DeepCells, str], str | None]) -> Callable[[DeepCell
     def told(cells: DeepCells, rest: str) -> None:
         text = command(cells, rest)
         if text is not None:
-            _print(text)
+            say(text)
 
     return told
 

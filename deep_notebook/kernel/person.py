@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from ..capabilities.approvals import ApprovalDecision
-from ..views.text import printable
-from .prompt import as_typed
+from .lines import ask_line
 from .runner import MainThread
 
 __all__ = ['Clicks', 'DecisionSource', 'Person']
@@ -82,15 +80,7 @@ class Person:
 
     async def input(self, prompt: str) -> str | None:
         """Return a line from them, or `None` where there is no standard input."""
-
-        def ask() -> str | None:
-            try:
-                return as_typed(input(printable(prompt, sys.stdout.encoding)))
-            except (EOFError, OSError, RuntimeError):
-                # ipykernel says StdinNotImplementedError, a RuntimeError; a closed terminal says the others.
-                return None
-
-        return await self._main.call(ask)
+        return await self._main.call(lambda: ask_line(prompt))
 
 
 class Clicks(Generic[T]):

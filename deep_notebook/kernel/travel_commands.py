@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import UsageError, did_you_mean
 from ..store.rewinds import PARTS, Part
-from ..views.text import printable
 from .completion import FLAGS
 from .environment import front_end
+from .lines import ask_line, say
 from .panels import show_panel
-from .prompt import as_typed
 from .runner import AgentThread
 from .time_travel import TravelPlan
 from .travel_panel import TimelinePanel
@@ -38,7 +36,7 @@ def _checkpoints(cells: DeepCells, rest: str) -> None:
 
 def _checkpoint(cells: DeepCells, rest: str) -> None:
     label = _call(cells.session.travel.save(rest))
-    _print(f'Saved: `%deep rewind {label}` comes back here.')
+    say(f'Saved: `%deep rewind {label}` comes back here.')
 
 
 def _rewind(cells: DeepCells, rest: str) -> None:
@@ -61,7 +59,7 @@ def _fork(cells: DeepCells, rest: str) -> None:
     if not target:
         raise UsageError('%deep fork takes a checkpoint: `%deep checkpoints` lists them.')
     label = _call(cells.session.travel.fork(target, give_up='--give-up' in flags))
-    _print(f'A new conversation goes on from {label!r}, files as they are. The old one is kept.')
+    say(f'A new conversation goes on from {label!r}, files as they are. The old one is kept.')
 
 
 def _decide(cells: DeepCells, plan: TravelPlan, rest: str, flags: Collection[str], *, ask: bool) -> None:
@@ -69,30 +67,18 @@ def _decide(cells: DeepCells, plan: TravelPlan, rest: str, flags: Collection[str
     mine, give_up = '--mine' in flags, '--give-up' in flags
     words = planned(plan, mine=mine)
     if ask and '--yes' not in flags:
-        _print(words)
+        say(words)
         headless = front_end(cells.shell) == 'headless'
-        answer = None if headless else _ask('Go back? [y/N] ' if plan.kind == 'rewind' else 'Undo it? [y/N] ')
+        answer = None if headless else ask_line('Go back? [y/N] ' if plan.kind == 'rewind' else 'Undo it? [y/N] ')
         if answer is None:
             command = f'%deep {plan.kind} {rest}'.rstrip()
             raise UsageError(f'Nobody can be asked here, so nothing was changed: `{command} --yes` does it.')
         if answer.strip().lower() not in ('y', 'yes'):
-            _print('Nothing was changed.')
+            say('Nothing was changed.')
             return
         give_up = True
     _finish(cells.session.travel.rewind(plan, mine=mine, give_up=give_up))
-    _print(done(plan, mine=mine))
-
-
-def _print(text: str) -> None:
-    print(printable(as_typed(text), sys.stdout.encoding))
-
-
-def _ask(question: str) -> str | None:
-    """Return the person's line, or `None` where there is no standard input."""
-    try:
-        return as_typed(input(printable(question, sys.stdout.encoding)))
-    except (EOFError, OSError, RuntimeError):
-        return None
+    say(done(plan, mine=mine))
 
 
 def _read(command: str, rest: str) -> tuple[str, set[str]]:
@@ -121,7 +107,7 @@ def _finish(coroutine: Coroutine[Any, Any, object]) -> None:
     try:
         future.result()
     except KeyboardInterrupt:
-        _print('Files are being put back: that is finished first. `%deep undo` takes it back then.')
+        say('Files are being put back: that is finished first. `%deep undo` takes it back then.')
         future.result()
 
 

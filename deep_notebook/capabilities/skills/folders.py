@@ -5,18 +5,15 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.workspaces import LocalWorkspaceBackend, SupportsCommands, Workspace
 
 from ...workspaces import KernelWorkspace
-from ..filesystem.files import HasBackend
 from ..filesystem.kinds import size_text
 from ..filesystem.places import answering
 
-__all__ = ['SkillFolder', 'is_here', 'run_workspace', 'runs_commands']
+__all__ = ['SkillFolder', 'is_here', 'runs_commands']
 
 _MAX_BYTES = 10_000_000
 """The largest file of a skill that is read."""
@@ -73,13 +70,6 @@ class SkillFolder:
     def name_of(self, name: str) -> str:
         """Return how messages name a file of the folder."""
         return posixpath.join(self.shown, name)
-
-
-def run_workspace(ctx: RunContext[Any]) -> Workspace:
-    """Return the workspace of the run, or, where none is attached, the one that deps hold."""
-    if not ctx.workspace.attached and isinstance(ctx.deps, HasBackend):
-        return Workspace(ctx.deps.backend)
-    return ctx.workspace
 
 
 def runs_commands(workspace: Workspace) -> bool:

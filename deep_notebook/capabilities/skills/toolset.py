@@ -19,12 +19,13 @@ from pydantic_ai.toolsets import FunctionToolset
 from ...errors import SkillError, UsageError, did_you_mean
 from ..approvals import PREVIEW, Preview
 from ..arguments import parse_json_text
+from ..filesystem.files import run_workspace
 from ..output import MOVED_ABOVE, returned
 from ..tool_classes import EXECUTE, READ
 from ..tools import MethodTool
 from .directories import BUNDLED_SKILLS, BackendSkillsDirectory, FoundSkills, SkillsDirectory
 from .executors import command_line
-from .folders import run_workspace, runs_commands
+from .folders import runs_commands
 from .skill_file import SKILL_FILE, check_skill
 from .texts import PLACEHOLDER, TEMPLATE, catalogue, listing, one_line, skill_text
 from .types import Skill, SkillResource, SkillScript, SkillWrapper

@@ -14,10 +14,11 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 from pydantic_ai.tools import Tool
 
+from ..filesystem.files import run_workspace
 from ..filesystem.kinds import image_type, kind_of, size_text
 from ..filesystem.text_files import decode_text
 from .executors import BackendSkillScriptExecutor, ScriptArgs, SkillScriptExecutor
-from .folders import SkillFolder, is_here, run_workspace, runs_commands
+from .folders import SkillFolder, is_here, runs_commands
 
 __all__ = ['Skill', 'SkillResource', 'SkillScript', 'SkillWrapper']
 

@@ -126,7 +126,7 @@ def test_an_interrupt_does_not_end_the_cell_before_the_rewind(
         told.set()
 
     monkeypatch.setattr(journal, 'restore', slow)
-    monkeypatch.setattr(travel_commands, '_print', tell)
+    monkeypatch.setattr(travel_commands, 'say', tell)
     shown = person.deep('rewind --yes')
     assert tree(tmp_path) == {}
     assert shown.splitlines()[0].startswith('Files are being put back: that is finished first.')

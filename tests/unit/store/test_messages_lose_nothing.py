@@ -52,42 +52,56 @@ VALUES: list[object] = [
 ]
 
 
-def same(message: ModelMessage) -> None:
-    """Whatever way it is stored and read, it is as if pydantic-ai had stored and read all of it."""
-    whole = ModelMessagesTypeAdapter.validate_json(f'[{dump_whole(message)}]')
+def whole(message: ModelMessage) -> tuple[ModelMessage, list[type]]:
+    """A message as pydantic-ai stores all of it and reads it, and the types of its parts."""
+    (read,) = ModelMessagesTypeAdapter.validate_json(f'[{dump_whole(message)}]')
+    return read, list(map(type, read.parts))
+
+
+def kept(message: ModelMessage) -> tuple[ModelMessage, list[type]]:
+    """The same from our store: read alone or with others, and stored again, it is one message."""
     body = dump_message(message)
-    assert load_message(body) == whole[0]
-    read = load_messages([body.encode()])
-    assert read == whole
-    assert list(map(type, read[0].parts)) == list(map(type, whole[0].parts))
-    assert dump_message(read[0]) == dump_message(whole[0])
+    (read,) = load_messages([body.encode()])
+    assert load_message(body) == read
+    assert dump_message(read) == dump_message(whole(message)[0])
+    return read, list(map(type, read.parts))
 
 
 @pytest.mark.parametrize('value', VALUES, ids=repr)
-def test_what_a_tool_returned(value: object) -> None:
-    same(ModelRequest(parts=[ToolReturnPart('look', value, 'call')]))
-    same(ModelRequest(parts=[ToolReturnPart('look', 'seen', 'call', metadata=value)]))
-    same(ModelResponse(parts=[NativeToolReturnPart('look', value, 'call')]))
-    same(ModelRequest(parts=[ToolReturnPart('look', 'seen', 'call')], metadata={'value': value}))
+def test_what_a_tool_returned_comes_back(value: object) -> None:
+    message = ModelRequest(parts=[ToolReturnPart('look', value, 'call')])
+    assert kept(message) == whole(message)
+    message = ModelRequest(parts=[ToolReturnPart('look', 'seen', 'call', metadata=value)])
+    assert kept(message) == whole(message)
+    message = ModelResponse(parts=[NativeToolReturnPart('look', value, 'call')])
+    assert kept(message) == whole(message)
+    message = ModelRequest(parts=[ToolReturnPart('look', 'seen', 'call')], metadata={'value': value})
+    assert kept(message) == whole(message)
 
 
 @pytest.mark.parametrize('value', VALUES, ids=repr)
-def test_what_a_tool_was_called_with(value: object) -> None:
-    same(ModelResponse(parts=[ToolCallPart('look', {'value': value}, 'call')]))
-    same(ModelResponse(parts=[TextPart('Look.', provider_details={'value': value})]))
-    same(ModelResponse(parts=[ThinkingPart('Hm.', signature='s')], provider_details={'value': value}))
+def test_what_a_tool_was_called_with_comes_back(value: object) -> None:
+    message = ModelResponse(parts=[ToolCallPart('look', {'value': value}, 'call')])
+    assert kept(message) == whole(message)
+    message = ModelResponse(parts=[TextPart('Look.', provider_details={'value': value})])
+    assert kept(message) == whole(message)
+    message = ModelResponse(parts=[ThinkingPart('Hm.', signature='s')], provider_details={'value': value})
+    assert kept(message) == whole(message)
 
 
 @pytest.mark.parametrize(
     'content', ['Look.', ['Look.', ImageUrl('https://localhost/a')], [BinaryContent(b'1', media_type='image/png')]]
 )
-def test_what_a_person_said(content: str) -> None:
-    same(ModelRequest(parts=[UserPromptPart(content)], instructions='Be kind.'))
+def test_what_a_person_said_comes_back(content: str) -> None:
+    message = ModelRequest(parts=[UserPromptPart(content)], instructions='Be kind.')
+    assert kept(message) == whole(message)
 
 
-def test_what_went_wrong() -> None:
-    same(ModelRequest(parts=[ToolReturnPart('look', 'no', 'call', outcome='retried')]))
-    same(ModelRequest(parts=[RetryFeedbackPart('no', retry=RetryInfo(cause='no_output'))]))
+def test_what_went_wrong_comes_back() -> None:
+    message = ModelRequest(parts=[ToolReturnPart('look', 'no', 'call', outcome='retried')])
+    assert kept(message) == whole(message)
+    message = ModelRequest(parts=[RetryFeedbackPart('no', retry=RetryInfo(cause='no_output'))])
+    assert kept(message) == whole(message)
 
 
 def test_what_says_nothing_is_not_stored() -> None:
@@ -102,11 +116,14 @@ def test_what_says_nothing_is_not_stored() -> None:
 
 def test_what_a_tool_is_stays_known() -> None:
     call = ToolCallPart('search_tools', {'queries': ['a']}, 'call', tool_kind='tool-search')
-    same(ModelResponse(parts=[call]))
-    same(
-        ModelRequest(parts=[ToolReturnPart('search_tools', {'discovered_tools': []}, 'call', tool_kind='tool-search')])
+    message = ModelResponse(parts=[call])
+    assert kept(message) == whole(message)
+    message = ModelRequest(
+        parts=[ToolReturnPart('search_tools', {'discovered_tools': []}, 'call', tool_kind='tool-search')]
     )
-    same(ModelRequest(parts=[ToolReturnPart('own', 'seen', 'call', tool_kind='own')]))
+    assert kept(message) == whole(message)
+    message = ModelRequest(parts=[ToolReturnPart('own', 'seen', 'call', tool_kind='own')])
+    assert kept(message) == whole(message)
 
 
 def test_each_keeps_its_place() -> None:
